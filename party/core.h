@@ -1,6 +1,7 @@
 /* core.h -- the inside of a party session: the federation, and the job that it plays.
  *
- * session.c alone changes it: it hands events to either, and does what they return.
+ * session.c alone changes it, but for what is `standing`, which standing.c notes: it hands events
+ * to either, and does what they return.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,6 +27,7 @@ struct party_session {
     struct sm sm;
     struct error error;
     uint32_t accused; /* roster index + 1 of a member that it cannot go on with; or 0 */
+    bool larger;      /* the set is too small for its policy, which takes part in a larger one */
     bool gave_up;     /* nor with this generation: what else comes of it is of no use */
     atomic_bool stop; /* set by another thread while this one works */
     struct party_federation fed;

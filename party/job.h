@@ -52,6 +52,9 @@ struct party_job {
     void (*join)(const void *state, struct wire_join *j); /* how far it has come */
     /* Its text, for the set that set->members will be. */
     enum status (*offer)(void *state, struct actions *a, const struct wire_offer *o) MUST_USE;
+    /* The offer was refused for its set alone, where somebody is done without: this party takes
+     * part among all of the roster, and waits for more of them; NULL: never. */
+    bool (*wants_more)(const void *state);
     /* What this party signs that it plays: the digest of the text that it holds
      * (common/flow/job.h), which is not taken from an offer. */
     const uint8_t *(*digest)(const void *state);

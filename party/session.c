@@ -13,6 +13,7 @@
 #include "common/daemon/package.h"
 #include "common/flow/job.h"
 #include "party/core.h"
+#include "party/standing.h"
 #include "party/words.h"
 
 #include <stdio.h>
@@ -60,7 +61,8 @@ static void say_why(const struct party_session *p, struct actions *a)
     send->msg.kind = WIRE_REFUSE;
     send->msg.refuse.kind = status_kind(p->error.status);
     send->msg.refuse.accused = p->accused;
-    send->msg.refuse.generation = p->accused > 0 ? p->fed.set.generation : 0;
+    send->msg.refuse.generation = p->accused > 0 || p->larger ? p->fed.set.generation : 0;
+    send->msg.refuse.larger = p->larger;
     words_for_server(send->msg.refuse.text, &p->error, p->setup.config->state);
 }
 
@@ -99,6 +101,20 @@ static void accuse_or_refuse(struct party_session *p, struct actions *a)
         accuse(p, a);
     else
         refuse(p, a);
+}
+
+/* Of a set that is too small, or too dear in being so: whoever is late must not end this party, so
+ * it is as if it had been left out of that set.  What it says hangs on the set, the plan, the
+ * roster, the policy and on how much was charged, and on no value of a record. */
+static void sit_out(struct party_session *p, struct actions *a)
+{
+    say_why(p, a);
+    log_warn("%s; sitting out until there is a larger set", p->error.text);
+    p->error = (struct error){0};
+    p->larger = false;
+    if (p->sm.phase != PHASE_GATHER)
+        sm_move(&p->sm, PHASE_GATHER, p->fed.set.generation);
+    arm(p, a);
 }
 
 static void refuse_if(struct party_session *p, struct actions *a, enum status s)
@@ -155,37 +171,6 @@ static const struct party_job *job_of_kind(const struct party_session *p, const 
     while (*known != NULL && !job_is(j, (*known)->kind))
         known++;
     return *known;
-}
-
-/* --- where it is in a job --- */
-
-static void note_standing(struct party_session *p, bool any)
-{
-    struct party_standing *n = &p->standing;
-
-    n->agreed = false;
-    n->join = (struct wire_join){0};
-    party_join(&p->fed, &n->join);
-    if (any)
-        p->job->join(p->state, &n->join);
-    memcpy(n->trail, n->join.trail, sizeof n->trail);
-    n->join.trail = n->trail;
-}
-
-static void send_join(struct actions *a, const struct wire_join *j)
-{
-    struct action *send = actions_add(a, ACTION_SEND);
-
-    send->msg.kind = WIRE_JOIN;
-    send->msg.join = *j;
-}
-
-/* Before anything else: what a party says earlier is of the job before, and not heard. */
-static void say_standing(struct party_session *p, struct actions *a, const struct wire_offer *o)
-{
-    p->standing.join.generation = o->generation;
-    if (!p->standing.said && !p->setup.answers.silent)
-        send_join(a, &p->standing.join);
 }
 
 /* --- an offer --- */
@@ -267,16 +252,20 @@ static enum status take_offer(struct party_session *p, struct actions *a,
 
     if (job != p->job || p->ended) {
         s = meet_job(p, o, job);
-        note_standing(p, s == STATUS_OK);
+        party_standing_note(p, s == STATUS_OK);
     }
-    say_standing(p, a, o);
+    party_standing_say(p, a, o);
     if (s == STATUS_OK)
         s = party_check_offer(&p->fed, o, party_session_report(p)->progress.furthest);
     if (s != STATUS_OK)
         return s;
     forget_keys(p);
     s = party_take_members(&p->fed, o);
-    return s == STATUS_OK ? job->offer(p->state, a, o) : s;
+    if (s != STATUS_OK)
+        return s;
+    s = job->offer(p->state, a, o);
+    p->larger = s != STATUS_OK && job->wants_more != NULL && job->wants_more(p->state);
+    return s;
 }
 
 static void offer(struct party_session *p, struct actions *a, const struct wire_offer *o)
@@ -286,19 +275,23 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
 
     if (job == NULL) {
         if (!p->standing.said)
-            note_standing(p, false);
-        say_standing(p, a, o);
+            party_standing_note(p, false);
+        party_standing_say(p, a, o);
         refuse_unseen(a, &o->job);
         return;
     }
     s = take_offer(p, a, o, job);
-    if (s != STATUS_OK) {
+    if (s != STATUS_OK && !p->larger) {
         refuse_if(p, a, s);
         return;
     }
     p->gave_up = false;
     p->taken = true;
     party_take_offer(&p->fed, o, job->digest(p->state));
+    if (s != STATUS_OK) {
+        sit_out(p, a);
+        return;
+    }
     sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
     follow(p, a, job->ready(p->state, a));
 }
@@ -361,16 +354,7 @@ static void confirms(struct party_session *p, struct actions *a, const struct wi
 
 static void connected(struct party_session *p, struct actions *a)
 {
-    struct wire_join j = {0};
-
-    party_join(&p->fed, &j);
-    j.between_jobs = p->ended;
-    if (!p->ended && p->standing.agreed)
-        p->job->join(p->state, &j);
-    else if (!p->ended)
-        j = p->standing.join;
-    send_join(a, &j);
-    p->standing.said = !p->ended;
+    party_standing_joins(p, a);
     p->fed.connected = true;
     arm(p, a);
 }

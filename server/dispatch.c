@@ -87,6 +87,8 @@ static struct server_next refused(struct server_federation *f, struct actions *a
     if (why == STATUS_POLICY && f->play.job->state(f->play.state, &outcome) != JOB_FRESH)
         why = STATUS_BUDGET;
     error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
+    if (r->larger && server_does_without(f))
+        return server_too_small(f, peer, r);
     if (r->accused > 0 && server_does_without(f))
         return server_accused(f, a, peer, r);
     return next_of_peer(NEXT_BLAME, peer);

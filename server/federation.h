@@ -112,7 +112,8 @@ struct server_peer {
     uint32_t owed;        /* `drop`: for rounds that came to nothing by it: seats.c */
     uint32_t stalled;     /* `drop`, `async`: owed for times that others waited for it: seats.c */
     int member;           /* index in the generation; -1: none */
-    uint32_t min_parties; /* smallest set its policy takes part in */
+    uint32_t min_parties; /* smallest set its policy takes part in, as its join says ... */
+    uint32_t too_small;   /* ... and the largest that it has found too small since then, or 0 */
     struct log_few comes; /* its joins in the log, and why it was dropped: as often as it likes */
 };
 
@@ -232,6 +233,9 @@ bool server_gather_ends(struct server_federation *f, struct actions *a, struct s
 struct server_next server_offer(struct server_federation *f, struct actions *a) MUST_USE;
 struct server_next server_hello(struct server_federation *f, struct actions *a, uint32_t peer,
                                 const struct wire_hello *h) MUST_USE;
+/* Instead of a hello, where parties are done without: the set is too small for it. */
+struct server_next server_too_small(struct server_federation *f, uint32_t peer,
+                                    const struct wire_refuse *r) MUST_USE;
 struct server_next server_confirm(struct server_federation *f, struct actions *a, uint32_t peer,
                                   const struct wire_confirm *c) MUST_USE;
 

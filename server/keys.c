@@ -126,6 +126,12 @@ static struct server_next relay_hellos(struct server_federation *f, struct actio
     return next_of(NEXT_WAIT);
 }
 
+/* Some have said a hello, and the others that they sit out. */
+static struct server_next all_agreed(struct server_federation *f, struct actions *a)
+{
+    return f->set.left > 0 ? next_of(NEXT_SET) : relay_hellos(f, a);
+}
+
 /* STATUS_AUTH: what every party would refuse, and would have to blame on the server. */
 static enum status check_its_key(const struct server_federation *f, const struct wire_hello *h)
 {
@@ -171,7 +177,33 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
         return next_of_peer(NEXT_BLAME, peer);
     }
     agree_keep_hello(&f->agree.hellos[f->peer[peer].member], h);
-    return server_answered(f, peer) ? relay_hellos(f, a) : next_of(NEXT_WAIT);
+    return server_answered(f, peer) ? all_agreed(f, a) : next_of(NEXT_WAIT);
+}
+
+/* Its word counts of the set that stands, which is left alone until all have spoken: as a rule all
+ * who remain say the same of it, and one generation is enough for that.  It is no loss of this
+ * party's (E6): whoever was late has made the set what it is.  What it names only grows, so
+ * with those who are here it is asked once for each size. */
+struct server_next server_too_small(struct server_federation *f, uint32_t peer,
+                                    const struct wire_refuse *r)
+{
+    struct server_peer *p = &f->peer[peer];
+
+    if (r->generation < f->set.generation || f->sm.phase == PHASE_GATHER) {
+        f->counts.stale_messages++;
+        return next_of(NEXT_WAIT);
+    }
+    if (r->generation > f->set.generation || f->sm.phase != PHASE_AGREE || p->member < 0 ||
+        p->answered || f->set.n == f->terms.roster->n) {
+        error_set(&f->error, STATUS_PROTOCOL, "%s: asks for a larger set than generation %llu has",
+                  server_name(f, peer), (unsigned long long)r->generation);
+        return next_of_peer(NEXT_DROP, peer);
+    }
+    log_warn("%s; it sits out until there is a larger set", f->error.text);
+    p->too_small = f->set.n;
+    p->member = -1;
+    f->set.left++;
+    return server_all_answered(f) ? next_of(NEXT_SET) : next_of(NEXT_WAIT);
 }
 
 /* --- confirmations --- */

@@ -118,6 +118,12 @@ bool server_may_sit(const struct server_federation *f, uint32_t peer)
     return here(f, peer) && !f->peer[peer].excluded && !sits_out_for_odds(f, peer);
 }
 
+/* The smallest set that it takes part in, by all that it has said. */
+static uint32_t asks_for(const struct server_peer *p)
+{
+    return p->min_parties > p->too_small ? p->min_parties : p->too_small + 1;
+}
+
 /* Whoever asks for more than there are does not play, so that nobody makes room for it either. */
 static uint32_t seat_all(const struct server_federation *f, bool of_all, bool by_turns,
                          enum server_seat seat[WIRE_MEMBERS_MAX])
@@ -138,7 +144,7 @@ static uint32_t seat_all(const struct server_federation *f, bool of_all, bool by
             n += in[i];
         again = false;
         for (uint32_t i = 0; i < roster_n; i++) {
-            if (in[i] && f->peer[i].min_parties > n) {
+            if (in[i] && asks_for(&f->peer[i]) > n) {
                 seat[i] = SEAT_TOO_FEW;
                 may[i] = false;
                 again = true;
@@ -179,7 +185,7 @@ void server_take_seats(struct server_federation *f, const enum server_seat seat[
         } else if (seat[i] == SEAT_TOO_FEW && !p->excluded) {
             log_warn("going on without %s: it takes part among %u parties or more; the others are "
                      "%u",
-                     server_name(f, i), p->min_parties, n);
+                     server_name(f, i), asks_for(p), n);
             p->excluded = true;
         }
     }

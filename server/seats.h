@@ -13,7 +13,7 @@ enum server_seat {
     SEAT_NONE,    /* not here, too late, or sitting out as before */
     SEAT_TAKEN,   /* is in it */
     SEAT_AT_ODDS, /* makes room for one that it is at odds with */
-    SEAT_TOO_FEW, /* takes part among more parties than there are (min_parties) */
+    SEAT_TOO_FEW, /* takes part among more parties than there are */
 };
 
 /* Late or lost, as a member: sits out until it is let in again; or for good, when that has been so

@@ -191,6 +191,7 @@ static const struct field refuse[] = {
     {WORDS(Refuse, refuse, text)},
     {FIELD_U32, ROW(Refuse, refuse, accused, uint32_t, uint32_t), FROM(0, WIRE_MEMBERS_MAX, 1)},
     {U64(Refuse, refuse, generation)},
+    {FLAG(Refuse, refuse, larger)},
 };
 
 /* --- rules about several fields --- */
@@ -243,7 +244,7 @@ static const char *refuse_rule(const void *ours)
 {
     const struct wire_refuse *r = ours;
 
-    return (r->accused > 0) == (r->generation > 0) ? NULL : "refuse";
+    return (r->accused > 0) + r->larger == (r->generation > 0) ? NULL : "refuse";
 }
 
 /* --- messages --- */

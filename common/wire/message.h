@@ -185,7 +185,8 @@ struct wire_refuse {
     enum status_kind kind;
     char text[WIRE_TEXT_MAX + 1];
     uint32_t accused;    /* roster index + 1 of a member that it cannot go on with, ... */
-    uint64_t generation; /* ... and in which generation; both or neither, 0 */
+    uint64_t generation; /* ... and in which generation; 0: neither this nor the next */
+    bool larger;         /* its set is too small for the sender, who waits for a larger one */
 };
 
 struct wire_msg {

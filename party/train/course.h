@@ -55,6 +55,7 @@ struct party_course {
     struct agenda agenda;
     struct schedule schedule;
     const struct party_mode *mode;
+    bool wants_more;   /* the last offer was refused, and for its set alone */
     bool does_without; /* who is missing, or deals what does not open, is left behind; else all wait
                         */
 };

@@ -102,6 +102,34 @@ static uint64_t goes_on_from(const struct party_train *p, uint64_t offered)
     return p->course.mode->own_steps || offered > p->learner.applied ? p->learner.applied : offered;
 }
 
+/* What this party's policy and its ledger say of the plan among a set. */
+static enum status judge(const struct party_train *p, const struct policy_set *set,
+                         const struct account_entry *spent, size_t n, struct error *err)
+{
+    const struct party_setup *setup = p->host->setup;
+    const struct account_entry mechanism = policy_mechanism(&p->course.plan, set);
+
+    if (!setup->ledger.takes(setup->ledger.owner, &mechanism))
+        return policy_full(err);
+    return policy_check(&setup->config->policy, &p->course.plan, set, spent, n, err);
+}
+
+/* Would the whole roster do, at this price? */
+static bool roster_would_do(const struct party_train *p, const struct policy_set *set,
+                            const struct account_entry *spent, size_t n)
+{
+    struct policy_set all = *set;
+    uint8_t members[WIRE_MEMBERS_MAX];
+
+    if (!p->course.does_without || set->n == set->roster->n)
+        return false;
+    for (size_t i = 0; i < set->roster->n; i++)
+        members[i] = (uint8_t)i;
+    all.members = members;
+    all.n = set->roster->n;
+    return judge(p, &all, spent, n, NULL) == STATUS_OK;
+}
+
 static enum status price(struct party_train *p, struct actions *a, uint64_t offered)
 {
     const struct party_setup *setup = p->host->setup;
@@ -125,14 +153,17 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
         .records = setup->ledger.records,
     };
     const struct account_entry mechanism = policy_mechanism(plan, &set);
+    enum status s;
 
     p->purse.raw |= set.bottom.kind == ACCOUNT_RAW;
-    if (!setup->ledger.takes(setup->ledger.owner, &mechanism))
-        return policy_full(err);
-    party_use_mechanism(&p->purse, &p->course, a, mechanism);
     if (p->course.taken && set.done == p->learner.applied)
-        return policy_check(&setup->config->policy, plan, &set, spent, 0, err);
-    return policy_check(&setup->config->policy, plan, &set, spent, n, err);
+        n = 0;
+    s = judge(p, &set, spent, n, err);
+    p->course.wants_more = s != STATUS_OK && roster_would_do(p, &set, spent, n);
+    /* Of a set that it sits out of nothing is spent: what is reserved stays for the next. */
+    if (!p->course.wants_more && setup->ledger.takes(setup->ledger.owner, &mechanism))
+        party_use_mechanism(&p->purse, &p->course, a, mechanism);
+    return s;
 }
 
 /* The server's number of it; zeros before any offer. */
@@ -152,6 +183,7 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
     enum status s =
         p->course.planned ? same_plan(p, o) : party_take_plan(p, o->job.text.data, o->job.text.n);
 
+    p->course.wants_more = false;
     if (s != STATUS_OK)
         return s;
     if (!p->course.does_without && p->host->set->members_n != p->host->setup->roster->n)
@@ -159,6 +191,8 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
                          "offer: %u of %zu parties under straggler wait", p->host->set->members_n,
                          p->host->setup->roster->n);
     s = price(p, a, o->step);
+    if (p->course.wants_more)
+        return s;
     p->learner.behind.offered = o->step;
     take_playing(p, o);
     p->course.taken = s == STATUS_OK;

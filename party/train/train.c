@@ -93,6 +93,11 @@ static enum status check(void *state, const struct wire_confirms *cs)
     return party_witness_check(h->setup, h->set, &p->course, cs, h->error);
 }
 
+static bool wants_more(const void *state)
+{
+    return ((const struct party_train *)state)->course.wants_more;
+}
+
 static bool does_without(const void *state)
 {
     return ((const struct party_train *)state)->course.does_without;
@@ -331,6 +336,7 @@ const struct party_job party_train_job = {
     .free = free_job,
     .join = join,
     .offer = party_train_offer,
+    .wants_more = wants_more,
     .digest = digest,
     .ready = ready,
     .say = say,

@@ -141,7 +141,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
         m.finish = (struct wire_finish){OUTCOME_FAILED, STATUS_KIND_PEER, "party p2 lied"};
         break;
     case WIRE_REFUSE:
-        m.refuse = (struct wire_refuse){STATUS_KIND_POLICY, "policy.min_parties: 2 < 3", 3, 7};
+        m.refuse =
+            (struct wire_refuse){STATUS_KIND_POLICY, "policy.min_parties: 2 < 3", 0, 7, true};
         break;
     case WIRE_NONE:
     case WIRE_KINDS: CHECK(!"a message of no kind");
@@ -257,7 +258,7 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
     case WIRE_REFUSE:
         return a->refuse.kind == b->refuse.kind && a->refuse.accused == b->refuse.accused &&
                a->refuse.generation == b->refuse.generation &&
-               strcmp(a->refuse.text, b->refuse.text) == 0;
+               a->refuse.larger == b->refuse.larger && strcmp(a->refuse.text, b->refuse.text) == 0;
     case WIRE_NONE:
     case WIRE_KINDS: break;
     }

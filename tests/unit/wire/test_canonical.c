@@ -141,6 +141,36 @@ static void test_fields_of_another_wire_type_are_refused(void **state)
     }
 }
 
+/* Of a generation it speaks when it accuses one of its members, or asks for a larger set: of one
+ * thing at a time. */
+static void test_a_refusal_names_a_generation_for_one_reason_or_none(void **state)
+{
+    struct wire_msg m;
+    struct raw r;
+
+    (void)state;
+    for (unsigned has = 0; has < 8; has++) {
+        const bool accused = has & 1, generation = has & 2, larger = has & 4;
+
+        r.n = 0;
+        put_value(&r, 1, STATUS_KIND_POLICY);
+        if (accused)
+            put_value(&r, 3, 5);
+        if (generation)
+            put_value(&r, 4, 300);
+        if (larger)
+            put_value(&r, 5, 1);
+        if (generation ? accused == larger : accused || larger) {
+            expect_refused(WIRE_REFUSE, &r, "refuse");
+            continue;
+        }
+        expect_ok(&m, WIRE_REFUSE, &r);
+        assert_int_equal(m.refuse.accused, accused ? 5 : 0);
+        assert_int_equal(m.refuse.generation, generation ? 300 : 0);
+        assert_int_equal(m.refuse.larger, larger);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_repeated_disordered_padded_and_spelt_out_fields_are_refused),
         cmocka_unit_test(test_values_wider_than_their_field_are_refused),
         cmocka_unit_test(test_fields_of_another_wire_type_are_refused),
+        cmocka_unit_test(test_a_refusal_names_a_generation_for_one_reason_or_none),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
