@@ -28,6 +28,7 @@ struct kept {
     bool fitted;            /* and data.scale fit */
     bool raw;               /* the bottom has counted as raw: for good */
     bool trained;           /* it has taken a step; under drop `applied` may be put back to 0 */
+    bool foreign;           /* what it has trained was another playing of the plan */
     bool final;             /* the last broadcast has come */
     struct party_paid paid; /* how far the ledger had come */
     /* For the package, which this process may have to write without another offer. */
@@ -39,15 +40,15 @@ struct kept {
 };
 
 static const struct record_field kept_field[] = {
-    RECORD_FIELD(struct kept, version),    RECORD_FIELD(struct kept, applied),
-    RECORD_FIELD(struct kept, plan_len),   RECORD_FIELD(struct kept, train),
-    RECORD_FIELD(struct kept, fitted),     RECORD_FIELD(struct kept, raw),
-    RECORD_FIELD(struct kept, trained),    RECORD_FIELD(struct kept, final),
-    RECORD_FIELD(struct kept, paid.last),  RECORD_FIELD(struct kept, paid.rounds),
-    RECORD_FIELD(struct kept, paid.step),  RECORD_FIELD(struct kept, made),
-    RECORD_FIELD(struct kept, step_noise), RECORD_FIELD(struct kept, reach),
-    RECORD_FIELD(struct kept, playing),    RECORD_FIELD(struct kept, trail),
-    RECORD_FIELD(struct kept, deal),
+    RECORD_FIELD(struct kept, version),     RECORD_FIELD(struct kept, applied),
+    RECORD_FIELD(struct kept, plan_len),    RECORD_FIELD(struct kept, train),
+    RECORD_FIELD(struct kept, fitted),      RECORD_FIELD(struct kept, raw),
+    RECORD_FIELD(struct kept, trained),     RECORD_FIELD(struct kept, foreign),
+    RECORD_FIELD(struct kept, final),       RECORD_FIELD(struct kept, paid.last),
+    RECORD_FIELD(struct kept, paid.rounds), RECORD_FIELD(struct kept, paid.step),
+    RECORD_FIELD(struct kept, made),        RECORD_FIELD(struct kept, step_noise),
+    RECORD_FIELD(struct kept, reach),       RECORD_FIELD(struct kept, playing),
+    RECORD_FIELD(struct kept, trail),       RECORD_FIELD(struct kept, deal),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -82,6 +83,7 @@ enum status party_train_save(const void *state, struct buf *out)
         .fitted = fitted(setup),
         .raw = p->purse.raw,
         .trained = p->learner.trained,
+        .foreign = p->learner.foreign,
         .made = p->purse.mechanism.bottom,
         .step_noise = p->purse.mechanism.step_noise,
         .reach = party_round_reach(&p->round),
@@ -193,6 +195,7 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
     p->keep.last_step = p->keep.kept_step = p->learner.applied;
     p->keep.any = true;
     memcpy(p->course.playing, k->playing, sizeof k->playing);
+    p->learner.foreign = k->foreign;
     p->purse.mechanism.bottom = (enum account_bottom)k->made;
     p->purse.mechanism.step_noise = k->step_noise;
     p->round.reach = k->reach;
