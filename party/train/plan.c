@@ -114,14 +114,15 @@ static enum status judge(const struct party_train *p, const struct policy_set *s
     return policy_check(&setup->config->policy, &p->course.plan, set, spent, n, err);
 }
 
-/* Would the whole roster do, at this price? */
+/* Would the whole roster do, at this price?  In a first generation it is the roster. */
 static bool roster_would_do(const struct party_train *p, const struct policy_set *set,
-                            const struct account_entry *spent, size_t n)
+                            const struct account_entry *spent, size_t n, uint64_t offered)
 {
+    const bool first = !p->course.taken && offered == 0;
     struct policy_set all = *set;
     uint8_t members[WIRE_MEMBERS_MAX];
 
-    if (!p->course.does_without || set->n == set->roster->n)
+    if (!p->course.does_without || first || set->n == set->roster->n)
         return false;
     for (size_t i = 0; i < set->roster->n; i++)
         members[i] = (uint8_t)i;
@@ -159,7 +160,7 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     if (p->course.taken && set.done == p->learner.applied)
         n = 0;
     s = judge(p, &set, spent, n, err);
-    p->course.wants_more = s != STATUS_OK && roster_would_do(p, &set, spent, n);
+    p->course.wants_more = s != STATUS_OK && roster_would_do(p, &set, spent, n, offered);
     /* Of a set that it sits out of nothing is spent: what is reserved stays for the next. */
     if (!p->course.wants_more && setup->ledger.takes(setup->ledger.owner, &mechanism))
         party_use_mechanism(&p->purse, &p->course, a, mechanism);
