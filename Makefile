@@ -205,7 +205,8 @@ $(PAIRS): private LDFLAGS += $(FAST_WRAPS) $(foreach \
     server_head_pack server_head_show,-Wl,--wrap=$(f))
 SCRIPTED := $(foreach t,party saved server, \
     $(BUILD)/tests/fuzz/fuzz_$(t) $(BUILD)/tests/fuzz/replay_$(t))
-$(SCRIPTED): private LDFLAGS += -Wl,--wrap=party_session_step,--wrap=server_session_step
+$(SCRIPTED): private LDFLAGS += $(foreach \
+    f,party_session_step server_session_step server_session_new,-Wl,--wrap=$(f))
 $(BUILD)/lib/libsim.a: $(SIM_LIB)
 FUZZ_LIBS := $(patsubst %,$(BUILD)/lib/lib%.a,sim server party tests) $(LIBS)
 $(BUILD)/tests/fuzz/fuzz_transcript $(BUILD)/tests/fuzz/replay_transcript: \

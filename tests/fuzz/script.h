@@ -70,6 +70,19 @@ void __wrap_server_session_step(struct server_session *s, uint64_t now_us, const
     __real_server_session_step(s, now_us, e, out);
 }
 
+/* The number of a playing is drawn with the session, in a recording and in each run of it again. */
+enum status __real_server_session_new(struct server_session **out, const struct server_setup *setup,
+                                      struct error *err);
+enum status __wrap_server_session_new(struct server_session **out, const struct server_setup *setup,
+                                      struct error *err);
+
+enum status __wrap_server_session_new(struct server_session **out, const struct server_setup *setup,
+                                      struct error *err)
+{
+    fast_crypto_place(UINT64_MAX - 1);
+    return __real_server_session_new(out, setup, err);
+}
+
 /* A new session begins where the first one began. */
 static inline void script_new_party(struct sim *s, uint32_t party)
 {
