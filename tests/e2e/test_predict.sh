@@ -53,7 +53,7 @@ expect 0 '' 'without a party' predict clear --data new.csv --absent 2
 differ "$(cat clear/predictions/1/scores.csv)" "$(cat clear/predictions/7/scores.csv)" 'other scores'
 same 148 "$(released)" 'rows that all have answered are another release without one'
 without() { # N
-    python3 -c 'import json, sys; print(json.load(open(sys.argv[1])).get("without"))' "clear/predictions/$1/summary.json"
+    python3 -c 'import json; print(json.load(open("clear/predictions/'"$1"'/summary.json")).get("without"))'
 }
 same "['p2']" "$(without 7)" 'and the answer names it'
 same None "$(without 6)" 'others name nobody'

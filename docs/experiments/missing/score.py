@@ -2,6 +2,7 @@
 # score.py -- what missing parties cost: test rows scored by the packages that runs of the grid have left, with numpy.
 #
 #   score.py RUNS FOLDER OUT.csv     RUNS: the experiment's folder, with runs.csv and runs/ID; FOLDER: its data
+#   score.py --table OUT.csv RUNS.csv    means over the seeds, and half of their 95 % intervals (Student's)
 #
 # One row for each run and each number of missing parties, the mean over which ones they are:
 #
@@ -96,7 +97,7 @@ class Run:
 
 def main(folder, data, out_path):
     with open(os.path.join(folder, "runs.csv"), newline="") as f:
-        runs = [r for r in csv.DictReader(f) if r["status"] == "completed"]
+        runs = [r for r in csv.DictReader(f) if r["status"] == "completed" and "retrained" not in r["case"]]
     with open(out_path, "w", newline="") as f:
         out = csv.writer(f, lineterminator="\n")
         out.writerow(["case", "party_dropout", "seed", "missing", "ignored", "mean", "stand_in"])
@@ -112,4 +113,53 @@ def main(folder, data, out_path):
                 out.writerow(row)
 
 
-main(*sys.argv[1:])
+STUDENT = [0, 0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]  # by the number of seeds
+
+
+def shown(by_seed):
+    x = np.array([np.mean(v) for v in by_seed.values()])
+    return "%.2f ± %.2f" % (x.mean(), STUDENT[len(x)] * x.std(ddof=1) / len(x) ** 0.5) if len(x) > 1 else "-"
+
+
+def read(path):
+    with gzip.open(path, "rt") if path.endswith(".gz") else open(path, newline="") as f:
+        return list(csv.DictReader(f))
+
+
+COSTS = (
+    ("all there, dropout", 0, "stand_in with"),
+    ("one ignored", 1, "ignored without"),
+    ("one mean-filled", 1, "mean without"),
+    ("one, dropout, stand-in", 1, "stand_in with"),
+    ("one, retrained", 1, "retrained"),
+)
+
+
+def tables(scores_path, runs_path):
+    got = {}  # case, missing, what -> seed -> points
+    for r in read(scores_path):
+        for how in "ignored", "mean", "stand_in":
+            if r[how]:
+                name = how + (" with" if float(r["party_dropout"]) else " without")
+                got.setdefault((r["case"], int(r["missing"]), name), {})[r["seed"]] = [float(r[how])]
+    for r in read(runs_path):
+        case = r["case"].replace("-retrained", "")
+        if case != r["case"] and r["status"] == "completed":
+            value = 100 * float(r["test_auc" if case == "default-credit" else "test_accuracy"])
+            got.setdefault((case, 1, "retrained"), {}).setdefault(r["seed"], []).append(value)
+    columns = ["ignored without", "mean without", "ignored with", "mean with", "stand_in with", "retrained"]
+    print("| data | missing | " + " | ".join(columns) + " |")
+    for case, k in sorted({key[:2] for key in got}):
+        print("| %s | %d | %s |" % (case, k, " | ".join(shown(got.get((case, k, c), {})) for c in columns)))
+    for case in sorted({key[0] for key in got}):
+        whole = got[case, 0, "ignored without"]
+        print(case, "costs, in points below all there without dropout:")
+        for what, k, name in COSTS:
+            cost = {s: np.mean(whole[s]) - np.mean(v) for s, v in got.get((case, k, name), {}).items()}
+            print("  %-22s %s" % (what, shown(cost)))
+
+
+if sys.argv[1] == "--table":
+    tables(*sys.argv[2:])
+else:
+    main(*sys.argv[1:])
