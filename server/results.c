@@ -356,6 +356,18 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
     return scores_close(&out, err);
 }
 
+/* What predictions are of: so many rows, and who is not in them. */
+static void note_asked(struct server_results *r)
+{
+    const struct server_inputs *in = r->in;
+
+    r->summary.rows = in->wanted.n;
+    r->summary.kept = in->wanted.n - in->missing.n;
+    for (size_t i = 0; i < in->roster.n; i++)
+        if (in->asked.absent[i])
+            r->summary.without[r->summary.without_n++] = in->roster.party[i].name;
+}
+
 enum status server_results_kept(const struct server_inputs *in, const struct server_options *o,
                                 struct error *err)
 {
@@ -370,7 +382,7 @@ enum status server_results_kept(const struct server_inputs *in, const struct ser
     r.summary.status = "completed";
     r.summary.plaintext = aggregation_of(&in->config.plan)->plaintext;
     r.summary.insecure_seed = o->seeded;
-    r.summary.rows = r.summary.kept = in->wanted.n;
+    note_asked(&r);
     r.summary.parties_n = (uint32_t)in->roster.n;
     r.summary.spans = &none;
     r.summary.traffic = &r.traffic;
@@ -441,8 +453,7 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;
-    r->summary.rows = r->in->wanted.n;
-    r->summary.kept = r->in->wanted.n - r->in->missing.n;
+    note_asked(r);
     r->summary.has_formula = !r->in->predicts;
     r->summary.formula_up = r->formula_up;
     r->summary.formula_down = r->formula_down;

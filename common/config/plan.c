@@ -33,6 +33,8 @@ size_t plan_head_params(const struct plan *p)
         in = p->model.head.width[i];
     }
     params += (in + 1) * out;
+    if (p->training.party_dropout > 0) /* a stand-in for each party */
+        params += (uint64_t)p->shape.parties * p->model.embedding;
     return params;
 }
 

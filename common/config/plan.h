@@ -27,7 +27,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 60,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 61,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -176,8 +176,9 @@ struct plan {
         } step;
         enum plan_optimizer optimizer;
         enum plan_class_weights class_weights;
-        double weight_decay; /* lambda */
-        uint64_t seed;       /* of the public schedule only */
+        double weight_decay;  /* lambda */
+        double party_dropout; /* in a step each party is left out with this probability */
+        uint64_t seed;        /* of the public schedule only */
         bool seed_given;
         double evaluate_every; /* epochs; 0: only at the end */
         bool evaluate_train;

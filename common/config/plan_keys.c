@@ -240,6 +240,11 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "none",
      .help = "balanced: in training a row counts by n / (classes times the rows of its class), of "
              "the n training rows, so that each class weighs the same."},
+    {"training.party_dropout", KEY_REAL, AT(training.party_dropout), .lo = 0, .hi = 0.9,
+     .fallback = "0",
+     .help = "In each training step each party is left out with this probability, by the public "
+             "schedule: it uploads zeros under its usual noise and masks, and the head learns a "
+             "vector to put in its place, which predictions without it then use."},
     {"training.seed", KEY_SEED, AT(training.seed),
      .given = AT(training.seed_given) - AT(training.seed), .fallback = "random",
      .help = "Seed of the public schedule of rows, and of nothing else."},

@@ -110,6 +110,15 @@ static size_t names_of(const char *lines)
     return n;
 }
 
+/* Of the head's spec, what its plan alone says: that it has stand-ins. */
+static void add_table(struct package *p)
+{
+    if (p->role != PACKAGE_HEAD || !(p->plan.training.party_dropout > 0))
+        return;
+    p->spec.table.rows = p->plan.shape.parties;
+    p->spec.table.width = p->plan.model.embedding;
+}
+
 /* Does it fit the plan that stands in it? */
 static enum status check_shape(const struct package *p, size_t data_bytes, struct error *err)
 {
@@ -146,8 +155,10 @@ enum status package_parse(struct package *p, const uint8_t *bytes, size_t n, str
         s = error_set(err, STATUS_DATA, "weights without the metadata of a model package");
     if (s == STATUS_OK)
         s = package_text_read(p, &metadata, err);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK) {
+        add_table(p);
         s = check_shape(p, data_bytes, err);
+    }
     if (s == STATUS_OK && p->file.data != bytes) {
         p->file.len = 0;
         s = buf_append(&p->file, bytes, n);

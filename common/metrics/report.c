@@ -293,6 +293,17 @@ static void put_models(struct report_json *j, json_t *root, const struct summary
         report_json_append(j, list, json_string(r->party[i].model_sha256));
 }
 
+static void put_without(struct report_json *j, json_t *root, const struct summary *r)
+{
+    json_t *list;
+
+    if (r->without_n == 0)
+        return;
+    list = report_json_array(j, root, "without");
+    for (size_t i = 0; i < r->without_n; i++)
+        report_json_append(j, list, json_string(r->without[i]));
+}
+
 static void put_all(struct report_json *j, json_t *root, const struct summary *r)
 {
     report_json_text(j, root, "status", r->status);
@@ -304,6 +315,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
         report_json_count(j, root, "rows", r->rows);
     if (r->kept > 0)
         report_json_count(j, root, "kept", r->kept);
+    put_without(j, root, r);
     report_json_count(j, root, "void_rounds", r->void_rounds);
     report_json_real(j, root, "epochs", r->epochs);
     report_json_count(j, root, "parties_n", r->parties_n);

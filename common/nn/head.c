@@ -63,6 +63,10 @@ static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct 
         spec->act[i] = activation_of(p->model.head_activation);
     }
     spec->width[spec->layers] = h->outputs; /* NN_ACT_NONE follows */
+    if (p->training.party_dropout > 0) {
+        spec->table.rows = h->parties;
+        spec->table.width = h->width;
+    }
 }
 
 /* 0: rows of all classes count once. */
@@ -128,6 +132,54 @@ void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows)
         return;
     for (size_t i = 0; i < (size_t)rows * h->inputs; i++)
         fused[i] *= factor;
+}
+
+/* --- stand-ins --- */
+
+/* What one of its values adds to each row of fused. */
+static float share_of(const struct nn_head *h)
+{
+    return h->mean ? 1.0f / (float)h->parties : 1.0f;
+}
+
+static size_t place_of(const struct nn_head *h, uint32_t party)
+{
+    return h->concat ? (size_t)party * h->width : 0;
+}
+
+void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, const bool *missing,
+                  uint32_t rows)
+{
+    const float *stand_in = h->net.layer[h->net.spec.layers].w, factor = share_of(h);
+
+    CHECK(h->net.spec.table.rows == h->parties);
+    if (filled != fused)
+        memcpy(filled, fused, (size_t)rows * h->inputs * sizeof *filled);
+    for (uint32_t m = 0; m < h->parties; m++, stand_in += h->width) {
+        float *to = filled + place_of(h, m);
+
+        for (uint32_t r = 0; missing[m] && r < rows; r++, to += h->inputs)
+            for (uint32_t i = 0; i < h->width; i++)
+                to[i] += factor * stand_in[i];
+    }
+}
+
+void nn_head_fill_slopes(struct nn_head *h, const float *dfused, const bool *missing, uint32_t rows)
+{
+    const struct nn_layer *table = nn_net_table(&h->net);
+    const float factor = share_of(h);
+
+    if (table == NULL)
+        return;
+    memset(table->dw, 0, nn_layer_params(table) * sizeof *table->dw);
+    for (uint32_t m = 0; m < h->parties; m++) {
+        const float *from = dfused + place_of(h, m);
+        float *to = table->dw + (size_t)m * h->width;
+
+        for (uint32_t r = 0; missing[m] && r < rows; r++, from += h->inputs)
+            for (uint32_t i = 0; i < h->width; i++)
+                to[i] += factor * from[i];
+    }
 }
 
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,

@@ -11,6 +11,10 @@
  * model.output: identity has no layers: the logits are the fused embeddings themselves (FedBCD,
  * equation (2)), so there is nothing to train, send down, keep or export.
  *
+ * Under training.party_dropout each party has a stand-in, P values that the head learns: they are
+ * put in the place of a party that is left out of a round or a prediction, and has uploaded zeros
+ * (after LASER-VFL, arXiv 2410.22564).  They are the net's table, parties x P, zeros at first.
+ *
  * Nothing here allocates after init.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,6 +58,15 @@ void nn_head_weigh(struct nn_head *h, const float *target, size_t n);
  * part, else as it is. */
 void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows);
 
+/* filled = fused (rows x inputs, as nn_head_fuse left it), with the stand-ins of the parties that
+ * are missing (h->parties of them) in their place: added to the sum, under mean by their M-th
+ * part, under concat to their columns.  The two may be one.  There are stand-ins. */
+void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, const bool *missing,
+                  uint32_t rows);
+/* After a backward with dfused, the gradients of the stand-ins: what their places got, of all rows;
+ * 0 for who was not missing.  Nothing where there are none. */
+void nn_head_fill_slopes(struct nn_head *h, const float *dfused, const bool *missing,
+                         uint32_t rows);
 /* Mean loss over the rows; `target` as nn_loss has it.  h->logits, and when `slopes` h->dlogits,
  * are filled; with slopes rows count as nn_head_weigh has it.  `fused` must stay until backward. */
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,

@@ -24,6 +24,7 @@ static void check_spec(const struct nn_spec *s)
         CHECK(s->width[i] >= 1 && s->width[i] <= INT_MAX);
     /* The backward pass divides by the scale and reads relu's side from the sign of y. */
     CHECK(isfinite(s->out_scale) && s->out_scale > 0.0F);
+    CHECK(s->table.rows == 0 || s->table.width >= 1);
     if (s->degree == 0)
         return;
     CHECK(s->degree <= NN_DEGREE_MAX && s->width[0] <= INT_MAX / s->degree);
@@ -44,6 +45,8 @@ static uint32_t inputs(const struct nn_spec *s, size_t i)
 /* w then b, as floats.  One run, so that the optimiser takes both in one loop. */
 static size_t params(const struct nn_spec *s, size_t i)
 {
+    if (i == s->layers)
+        return (size_t)s->table.rows * s->table.width;
     return (size_t)inputs(s, i) * s->width[i + 1] + (s->degree > 0 ? 0 : s->width[i + 1]);
 }
 
@@ -52,11 +55,21 @@ size_t nn_layer_params(const struct nn_layer *l)
     return (size_t)l->in * l->out + (l->b != NULL ? l->out : 0);
 }
 
+size_t nn_spec_blocks(const struct nn_spec *spec)
+{
+    return spec->layers + (spec->table.rows > 0);
+}
+
+struct nn_layer *nn_net_table(struct nn_net *n)
+{
+    return n->spec.table.rows > 0 ? &n->layer[n->spec.layers] : NULL;
+}
+
 size_t nn_spec_params(const struct nn_spec *spec)
 {
     size_t total = 0;
 
-    for (size_t i = 0; i < spec->layers; i++)
+    for (size_t i = 0; i < nn_spec_blocks(spec); i++)
         total += params(spec, i);
     return total;
 }
@@ -98,10 +111,10 @@ size_t nn_net_bytes(const struct nn_spec *spec)
     check_spec(spec);
     total = add_blocks(total, 1, scratch(spec));
     total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
-    for (size_t i = 0; i < spec->layers; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(spec); i++)
         total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
+    for (size_t i = 0; i < spec->layers; i++)
         total = add_blocks(total, 2, (size_t)spec->rows_max * spec->width[i + 1]);
-    }
     return total;
 }
 
@@ -121,10 +134,31 @@ static uint32_t *cut_rows(struct arena *a, uint32_t rows)
     return arena_alloc(a, rows, sizeof(uint32_t));
 }
 
+/* Parameters of a block, their gradients and what the optimiser keeps of them. */
+static enum status init_params(struct nn_layer *l, size_t n, enum nn_optimizer o, struct arena *a)
+{
+    const size_t kept = states(o);
+
+    l->w = cut(a, n);
+    l->dw = cut(a, n);
+    l->m1 = kept >= 1 ? cut(a, n) : NULL;
+    l->m2 = kept >= 2 ? cut(a, n) : NULL;
+    return l->w != NULL && l->dw != NULL && (kept < 1 || l->m1 != NULL) &&
+                   (kept < 2 || l->m2 != NULL)
+               ? STATUS_OK
+               : STATUS_MEMORY;
+}
+
+static enum status init_table(struct nn_layer *l, const struct nn_spec *s, struct arena *a)
+{
+    l->in = s->table.rows;
+    l->out = s->table.width;
+    return init_params(l, params(s, s->layers), s->optimizer, a);
+}
+
 static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_t i,
                               struct arena *a)
 {
-    const size_t n = params(s, i), kept = states(s->optimizer);
     const size_t weights = (size_t)inputs(s, i) * s->width[i + 1];
     const size_t batch = (size_t)s->rows_max * s->width[i + 1];
 
@@ -132,14 +166,11 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->out = s->width[i + 1];
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
-    l->w = cut(a, n);
-    l->dw = cut(a, n);
-    l->m1 = kept >= 1 ? cut(a, n) : NULL;
-    l->m2 = kept >= 2 ? cut(a, n) : NULL;
+    if (init_params(l, params(s, i), s->optimizer, a) != STATUS_OK)
+        return STATUS_MEMORY;
     l->y = cut(a, batch);
     l->dy = cut(a, batch);
-    if (l->w == NULL || l->dw == NULL || l->y == NULL || l->dy == NULL ||
-        (kept >= 1 && l->m1 == NULL) || (kept >= 2 && l->m2 == NULL))
+    if (l->y == NULL || l->dy == NULL)
         return STATUS_MEMORY;
     l->b = s->degree > 0 ? NULL : l->w + weights;
     l->db = s->degree > 0 ? NULL : l->dw + weights;
@@ -163,7 +194,7 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
     for (size_t i = 0; i < spec->layers; i++)
         if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
             return STATUS_MEMORY;
-    return STATUS_OK;
+    return spec->table.rows > 0 ? init_table(nn_net_table(n), spec, a) : STATUS_OK;
 }
 
 static void draw_uniform(float *out, size_t n, double limit, struct rng *r)
@@ -199,10 +230,13 @@ static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r
 
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
 {
-    for (size_t i = 0; i < n->spec.layers; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         struct nn_layer *l = &n->layer[i];
 
-        randomize_layer(l, init, r);
+        if (i < n->spec.layers)
+            randomize_layer(l, init, r);
+        else
+            memset(l->w, 0, nn_layer_params(l) * sizeof *l->w);
         if (l->m1 != NULL)
             memset(l->m1, 0, nn_layer_params(l) * sizeof *l->m1);
         if (l->m2 != NULL)
@@ -275,7 +309,7 @@ static void weigh_down(const struct nn_net *n, struct nn_layer *l, float learnin
 void nn_net_step(struct nn_net *n, float learning_rate)
 {
     n->steps++;
-    for (size_t i = 0; i < n->spec.layers; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         struct nn_layer *l = &n->layer[i];
         const size_t count = nn_layer_params(l);
 
@@ -292,13 +326,13 @@ void nn_net_step(struct nn_net *n, float learning_rate)
 
 void nn_net_limit(struct nn_net *n)
 {
-    for (size_t i = 0; i < n->spec.layers; i++)
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++)
         optim_limit(n->layer[i].w, nn_layer_params(&n->layer[i]));
 }
 
 void nn_net_copy_params(const struct nn_net *n, float *out)
 {
-    for (size_t i = 0; i < n->spec.layers; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         const size_t count = nn_layer_params(&n->layer[i]);
 
         memcpy(out, n->layer[i].w, count * sizeof *out);
@@ -308,7 +342,7 @@ void nn_net_copy_params(const struct nn_net *n, float *out)
 
 void nn_net_set_params(struct nn_net *n, const float *from)
 {
-    for (size_t i = 0; i < n->spec.layers; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         const size_t count = nn_layer_params(&n->layer[i]);
 
         memcpy(n->layer[i].w, from, count * sizeof *from);
@@ -318,7 +352,7 @@ void nn_net_set_params(struct nn_net *n, const float *from)
 
 void nn_net_pull(struct nn_net *n, const float *anchor, float mu)
 {
-    for (size_t i = 0; i < n->spec.layers && mu != 0.0F; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec) && mu != 0.0F; i++) {
         struct nn_layer *l = &n->layer[i];
         const size_t count = nn_layer_params(l);
 

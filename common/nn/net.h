@@ -36,6 +36,11 @@ struct nn_spec {
     uint32_t degree;
     /* > 0: inputs of the polynomial are cut off at [-x_max, x_max]; 0: not at all. */
     float x_max;
+    /* Parameters beside the layers, zeros at first, that no pass of the net reads: its owner does,
+     * and writes their gradients before a step (a head's stand-ins: head.h).  0 rows: none. */
+    struct {
+        uint32_t rows, width;
+    } table;
 };
 
 struct nn_layer {
@@ -51,7 +56,7 @@ struct nn_layer {
 
 struct nn_net {
     struct nn_spec spec;
-    struct nn_layer layer[NN_LAYERS_MAX];
+    struct nn_layer layer[NN_LAYERS_MAX + 1]; /* behind the last one the table: nn_net_table() */
     const float *x; /* input of the last forward; the caller's, must stay until backward */
     uint32_t rows;
     uint64_t steps; /* optimiser steps taken (Adam's t) */
@@ -92,7 +97,12 @@ void nn_net_limit(struct nn_net *n);
 /* w, then b where there is one, as floats in one run; so are dw, m1, m2. */
 size_t nn_layer_params(const struct nn_layer *l);
 
-/* All layers' parameters in order: of each its w (row major), then its b. */
+/* What has parameters: the layers, and behind them the table if there is one. */
+size_t nn_spec_blocks(const struct nn_spec *spec);
+/* rows x width in w, their gradients in dw; NULL: there is none. */
+struct nn_layer *nn_net_table(struct nn_net *n);
+
+/* All blocks' parameters in order: of each its w (row major), then its b. */
 size_t nn_spec_params(const struct nn_spec *spec);
 void nn_net_copy_params(const struct nn_net *n, float *out);
 void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser stays as it is */

@@ -16,8 +16,13 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
 
-enum { LENGTH_BYTES = 8, HEADER_MAX = 1 << 26, TENSORS_MAX = 2 * NN_LAYERS_MAX, NAME_BYTES = 40 };
-_Static_assert((int)NN_DEGREE_MAX <= (int)TENSORS_MAX, "a tensor for each power");
+enum {
+    LENGTH_BYTES = 8,
+    HEADER_MAX = 1 << 26,
+    TENSORS_MAX = 2 * NN_LAYERS_MAX + 1,
+    NAME_BYTES = 40
+};
+_Static_assert((int)NN_DEGREE_MAX < (int)TENSORS_MAX, "a tensor for each power");
 
 struct tensor {
     float *values;
@@ -28,9 +33,14 @@ struct tensor {
     char torch[NAME_BYTES]; /* what PyTorch calls it; "": nothing */
 };
 
-static size_t tensors(const struct nn_net *n)
+static size_t of_layers(const struct nn_net *n)
 {
     return n->spec.degree > 0 ? n->spec.degree : 2 * n->spec.layers;
+}
+
+static size_t tensors(const struct nn_net *n)
+{
+    return of_layers(n) + (n->spec.table.rows > 0);
 }
 
 /* The matrix of power index + 1. */
@@ -60,8 +70,17 @@ static struct tensor dense_of(const struct nn_net *n, size_t index)
     return t;
 }
 
+static struct tensor table_of(const struct nn_net *n)
+{
+    const struct nn_layer *l = &n->layer[n->spec.layers];
+
+    return (struct tensor){l->w, nn_layer_params(l), 2, {l->in, l->out}, "stand_in", ""};
+}
+
 static struct tensor tensor_of(const struct nn_net *n, size_t index)
 {
+    if (index == of_layers(n))
+        return table_of(n);
     return n->spec.degree > 0 ? power_of(n, index) : dense_of(n, index);
 }
 

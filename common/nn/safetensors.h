@@ -1,7 +1,8 @@
 /* safetensors.h -- a net as a plain safetensors file that numpy and PyTorch read without our code.
  *
  * Tensors "layer.0.weight" (in x out, F32), "layer.0.bias" (out), ... in that order; of a
- * polynomial "w1", "w2", ... (inputs x outputs), one for each power.  The header is padded with
+ * polynomial "w1", "w2", ... (inputs x outputs), one for each power; behind them "stand_in" (rows x
+ * width) where the net has a table.  The header is padded with
  * spaces to 8 bytes.  The same weights give the same bytes, so their SHA-256 names the model.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -12,7 +12,7 @@ size_t nn_state_bytes(const struct nn_net *n)
 {
     size_t floats = 0;
 
-    for (size_t i = 0; i < n->spec.layers; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         const struct nn_layer *l = &n->layer[i];
         floats += nn_layer_params(l) * (1u + (l->m1 != NULL) + (l->m2 != NULL));
     }
@@ -27,7 +27,7 @@ enum status nn_state_print(const struct nn_net *n, struct buf *out)
     le_put(steps, n->steps, sizeof steps);
     s = buf_append(out, steps, sizeof steps);
 
-    for (size_t i = 0; i < n->spec.layers && s == STATUS_OK; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec) && s == STATUS_OK; i++) {
         const struct nn_layer *l = &n->layer[i];
         const float *parts[] = {l->w, l->m1, l->m2};
         for (size_t k = 0; k < 3 && s == STATUS_OK; k++) {
@@ -56,7 +56,7 @@ enum status nn_state_parse(struct nn_net *n, const uint8_t *bytes, size_t len)
     if (len != nn_state_bytes(n) || !all_finite(at, (len - sizeof n->steps) / sizeof(float)))
         return STATUS_DATA;
     n->steps = le_take(&bytes, sizeof n->steps);
-    for (size_t i = 0; i < n->spec.layers; i++) {
+    for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         struct nn_layer *l = &n->layer[i];
         float *parts[] = {l->w, l->m1, l->m2};
         for (size_t k = 0; k < 3; k++) {

@@ -290,6 +290,23 @@ static void print_score(const json_t *root, const char *split)
     printf("\n");
 }
 
+/* Who is not in predictions. */
+static void print_without(const json_t *root)
+{
+    const char *between = "without   ";
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(root, "without"), i, name)
+    {
+        printf("%s", between);
+        put(json_is_string(name) ? json_string_value(name) : "?");
+        between = ", ";
+    }
+    if (between[0] == ',')
+        printf("\n");
+}
+
 /* "missing_uploads" to "missing uploads". */
 static void print_words(const char *key)
 {
@@ -430,6 +447,7 @@ static void print_table(const json_t *root)
         printf("run       %.4g epochs, %.0f rounds (%.0f void), %.0f parties\n",
                number(root, "epochs"), number(root, "rounds"), number(root, "void_rounds"),
                number(root, "parties_n"));
+    print_without(root);
     print_degraded(root);
     print_score(root, "train");
     print_score(root, "test");

@@ -15,6 +15,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
 
@@ -86,7 +87,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     const struct nn_spec spec = spec_of(config, p, features);
     uint32_t batch = p->training.batch;
     struct down down;
-    size_t words, values, turned, anchor, scratch;
+    size_t words, values, turned, anchor, nothing, scratch;
     enum status s;
 
     down_of(&down, p);
@@ -94,8 +95,9 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     values = gradient_values(&down.gradient, batch);
     turned = (size_t)down.gradient.inner * down.gradient.width;
     anchor = p->protocol.proximal > 0 ? nn_spec_params(&spec) : 0;
+    nothing = p->training.party_dropout > 0 ? (size_t)batch * p->model.embedding : 0;
     scratch = sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + words +
-                               values + turned + anchor);
+                               values + turned + anchor + nothing);
 
     *b = (struct party_bottom){
         .width = p->model.embedding,
@@ -105,7 +107,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = aggregation_of(p)->polynomial ? INFINITY : (float)p->protocol.clip,
     };
-    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 7 * MEM_ALIGNMENT);
+    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 8 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&b->net, &spec, &b->arena);
     if (s != STATUS_OK)
@@ -119,6 +121,9 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     b->back.turned = arena_alloc(&b->arena, turned, sizeof *b->back.turned);
     if (anchor > 0)
         b->anchor = arena_alloc(&b->arena, anchor, sizeof *b->anchor);
+    if (nothing > 0)
+        b->nothing = arena_alloc(&b->arena, nothing, sizeof *b->nothing);
+    CHECK(nothing == 0 || b->nothing != NULL);
     CHECK(b->back.gradient != NULL && b->back.received != NULL && b->back.factors != NULL &&
           b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
@@ -184,6 +189,13 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
         b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.x_max);
     }
     return h;
+}
+
+const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n)
+{
+    b->batch_rows = n;
+    memset(b->nothing, 0, (size_t)n * b->width * sizeof *b->nothing);
+    return b->nothing;
 }
 
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,

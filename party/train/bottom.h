@@ -41,6 +41,7 @@ struct party_bottom {
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
+    float *nothing; /* zeros, for a batch that does without this party; NULL: there is none */
     struct party_back back;
     struct party_cut cut;
     float clip;         /* C; under fedvs none */
@@ -77,6 +78,8 @@ void party_bottom_deinit(struct party_bottom *b);
  * are: those of a record whose pass is not are zeros. */
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
                                 uint32_t n);
+/* A training batch that does without this party (training.party_dropout): zeros, n x P. */
+const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n);
 /* Embeddings of rows first .. first + n. */
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
                                    uint32_t n);

@@ -4,6 +4,7 @@
 #include "party/train/work.h"
 
 #include "common/flow/dither.h"
+#include "common/flow/dropout.h"
 #include "common/secagg/draw.h"
 #include "common/wire/purpose.h"
 
@@ -57,10 +58,16 @@ static struct trail_round place_of(const struct party_task *t, const struct part
     return (struct trail_round){set->generation, t->round, t->place, t->sweep, t->purpose};
 }
 
-/* Under sequential one party after the other takes a step on a batch. */
+static bool left_out(const struct party_course *c, uint64_t step)
+{
+    return dropout_leaves_out(&c->plan, step, c->self);
+}
+
+/* Under sequential one party after the other takes a step on a batch; who was left out of it has
+ * put nothing in that could be better. */
 static bool has_turn(const struct party_course *c, uint64_t step)
 {
-    return c->agenda.turns == 1 || step % c->agenda.turns == c->self;
+    return (c->agenda.turns == 1 || step % c->agenda.turns == c->self) && !left_out(c, step);
 }
 
 /* --- steps --- */
@@ -154,6 +161,17 @@ static enum status deal_out(struct party_deal *d, struct party_round *r, const s
     return s == STATUS_OK ? s : error_wrap(err, "dealing");
 }
 
+static const float *embed(struct party_learner *l, const struct party_course *c,
+                          const struct party_task *t, const struct party_setup *setup, size_t *n)
+{
+    const struct purpose *is = purpose_of(t->purpose);
+
+    if (!is->trains || !left_out(c, t->place))
+        return c->mode->embed(l, t, is->test ? setup->data.test : setup->data.train, n);
+    *n = (size_t)t->rows * l->bottom.width;
+    return party_bottom_leave_out(&l->bottom, t->rows);
+}
+
 enum status party_work_open(struct party_round *r, struct party_learner *l, struct party_course *c,
                             struct party_deal *d, const struct party_host *h,
                             struct party_result *result)
@@ -172,7 +190,7 @@ enum status party_work_open(struct party_round *r, struct party_learner *l, stru
     round = round_at(r, l, c, h, &at);
     if (is->deals)
         return deal_out(d, r, h, &round, &result->error);
-    x = c->mode->embed(l, t, is->test ? h->setup->data.test : h->setup->data.train, &n);
+    x = embed(l, c, t, h->setup, &n);
     computed = h->setup->clock_us();
     spans_add(h->spans, SPAN_COMPUTE, computed - start);
     s = protect(r, l, h->setup, &round, x, n);
@@ -241,7 +259,9 @@ size_t party_work_again(struct party_learner *l, struct party_round *r, struct p
     const uint64_t start = h->setup->clock_us();
     uint32_t rows;
     const uint32_t *row = party_batch(c, l->applied, &rows);
-    const float *x = party_bottom_train(&l->bottom, h->setup->data.train, row, rows);
+    const float *x = left_out(c, l->applied)
+                         ? party_bottom_leave_out(&l->bottom, rows)
+                         : party_bottom_train(&l->bottom, h->setup->data.train, row, rows);
 
     memcpy(l->bottom.back.received, at, party_step_bytes(l, rows));
     if (l->sent.kept) {

@@ -163,6 +163,8 @@ static void work(void *state, struct actions *out)
     p->worked = secagg_combine(p->sum, p->fused, p->plan.model.embedding, &p->fed->error);
     if (p->worked == STATUS_OK) {
         nn_head_fuse(&p->head, p->fused, p->rows);
+        if (nn_net_table(&p->head.net) != NULL)
+            nn_head_fill(&p->head, p->fused, p->fused, p->about.absent, p->rows);
         (void)nn_head_forward(&p->head, p->fused, p->target, p->rows, false);
         nn_head_predict(&p->head, p->scores + (size_t)p->place * p->head.outputs, p->rows);
     }

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/flow/agenda.h"
+#include "common/flow/dropout.h"
 #include "common/secagg/lane.h"
 
 #include <math.h>
@@ -21,20 +22,21 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
                              struct rng *init)
 {
     struct nn_head shape;
-    size_t values, blocks, gradient, words, params, anchor = anchor_floats(p), scratch;
+    size_t values, filled, blocks, gradient, words, params, anchor = anchor_floats(p), scratch;
     enum status s;
 
     nn_head_shape(&shape, p);
     *h = (struct server_head){.apart = shape.concat && p->protocol.local_view == VIEW_STALE};
     down_of(&h->down, p);
     values = (size_t)rows_max * shape.inputs;
+    filled = p->training.party_dropout > 0 ? values : 0;
     blocks = shape.concat ? shape.parties : 1;
     gradient = gradient_values(&h->down.gradient, p->training.batch) * blocks;
     words = down_words(&h->down, p->training.batch) * (h->apart ? blocks : 1);
     params = h->down.with_head ? plan_head_params(p) : 0;
-    scratch = sizeof(float) * (2 * values + gradient + words + params + anchor +
+    scratch = sizeof(float) * (2 * values + filled + gradient + words + params + anchor +
                                rows_max * ((size_t)shape.outputs + 1)) +
-              10 * MEM_ALIGNMENT;
+              11 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_head_bytes(p, rows_max) + scratch);
     if (s == STATUS_OK)
         s = nn_head_init(&h->top, p, rows_max, &h->arena, init);
@@ -51,7 +53,10 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
         h->params = arena_alloc(&h->arena, params, sizeof(float));
     if (anchor > 0)
         h->anchor = arena_alloc(&h->arena, anchor, sizeof(float));
-    CHECK((params == 0 || h->params != NULL) && (anchor == 0 || h->anchor != NULL));
+    if (filled > 0)
+        h->filled = arena_alloc(&h->arena, filled, sizeof(float));
+    CHECK((params == 0 || h->params != NULL) && (anchor == 0 || h->anchor != NULL) &&
+          (filled == 0 || h->filled != NULL));
     return STATUS_OK;
 }
 
@@ -119,16 +124,29 @@ bool server_head_show(struct server_head *h, uint32_t rows, const uint8_t *dithe
     return true;
 }
 
-static double forward(struct server_head *h, uint32_t rows, bool slopes)
-{
-    return nn_head_forward(&h->top, h->fused, h->target, rows, slopes);
-}
-
 double server_head_evaluate(struct server_head *h, uint32_t rows)
 {
-    double loss = forward(h, rows, false);
+    double loss = nn_head_forward(&h->top, h->fused, h->target, rows, false);
 
     nn_head_predict(&h->top, h->prob, rows);
+    return loss;
+}
+
+/* One pass there and back: dfused where somebody needs it.  Stand-ins are put in anew, since they
+ * take steps like the rest of the head; h->fused stays what was released. */
+static double pass(struct server_head *h, uint32_t rows, float *dfused)
+{
+    const float *in = h->fused;
+    double loss;
+
+    if (h->filled != NULL) {
+        nn_head_fill(&h->top, h->filled, h->fused, h->missing, rows);
+        in = h->filled;
+        dfused = h->dfused;
+    }
+    loss = nn_head_forward(&h->top, in, h->target, rows, true);
+    nn_head_backward(&h->top, dfused);
+    nn_head_fill_slopes(&h->top, h->dfused, h->missing, rows);
     return loss;
 }
 
@@ -137,8 +155,7 @@ double server_head_evaluate(struct server_head *h, uint32_t rows)
 static void step_on(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows)
 {
     for (uint32_t q = 1; q < p->protocol.local_iterations; q++) {
-        (void)forward(h, rows, true);
-        nn_head_backward(&h->top, NULL);
+        (void)pass(h, rows, NULL);
         if (h->anchor != NULL)
             nn_net_pull(&h->top.net, h->anchor, (float)p->protocol.proximal);
         nn_head_step(&h->top, agenda_rate(p, step, q));
@@ -154,10 +171,11 @@ static bool has_turn(const struct plan *p, uint64_t step)
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows)
 {
     const bool full = h->down.gradient.form == GRADIENT_FULL;
-    double loss = forward(h, rows, true);
+    double loss;
 
+    (void)dropout_of(h->missing, p, step);
+    loss = pass(h, rows, full && h->down.with_gradient ? h->dfused : NULL);
     nn_head_predict(&h->top, h->prob, rows);
-    nn_head_backward(&h->top, full && h->down.with_gradient ? h->dfused : NULL);
     if (nn_net_lost_backward(&h->top.net) > 0) /* what is here was released: it may be told */
         return INFINITY;
     if (h->down.with_gradient)

@@ -19,14 +19,16 @@ struct server_head {
     struct down down;
     bool apart;    /* concat under a stale view: each member is sent a gradient of its own */
     float *fused;  /* rows_max x inputs */
+    float *filled; /* the same with stand-ins in it; NULL without training.party_dropout */
     float *target; /* rows_max */
     float *prob;   /* rows_max x outputs */
     /* d loss / d sum, in its form (common/compress/gradient.h); apart: one for each member. */
     float *values;
     uint32_t *blob; /* what goes down (common/compress/down.h): down_words(), apart: for each */
-    float *dfused;  /* rows_max x inputs; not factored only */
+    float *dfused;  /* rows_max x inputs; not factored only, or for stand-ins */
     float *params;  /* its parameters as they go down; NULL when they do not */
     float *anchor;  /* its parameters when the round began; NULL without a proximal term */
+    bool missing[PLAN_PARTIES_MAX]; /* parties that the step trained on last did without */
 };
 
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
@@ -43,8 +45,9 @@ void server_head_fuse(struct server_head *h, uint32_t rows);
  * h->prob. */
 double server_head_evaluate(struct server_head *h, uint32_t rows);
 
-/* The same, then h->values at the current head if a gradient goes down, then Q steps of the head on
- * the kept sums, under protocol.proximal drawn back to where it was.  Identity takes no step; under
+/* The same with stand-ins for whom the step does without (common/flow/dropout.h), then h->values at
+ * the current head if a gradient goes down, then Q steps of the head on the kept sums, under
+ * protocol.proximal drawn back to where it was.  Identity takes no step; under
  * sequential there is one in the last turn on a batch only.  A head of which some row's pass is not
  * finite has no finite loss, and takes no step. */
 double server_head_train(struct server_head *h, const struct plan *p, uint64_t step, uint32_t rows);

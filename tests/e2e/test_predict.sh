@@ -51,6 +51,14 @@ expect 0 '' 'an answer that was cut short' predict clear --data new.csv
 same 109 "$(released)" 'is none'
 expect 0 '' 'without a party' predict clear --data new.csv --absent 2
 differ "$(cat clear/predictions/1/scores.csv)" "$(cat clear/predictions/7/scores.csv)" 'other scores'
+same 148 "$(released)" 'rows that all have answered are another release without one'
+without() { # N
+    python3 -c 'import json; print(json.load(open("clear/predictions/'"$1"'/summary.json")).get("without"))'
+}
+same "['p2']" "$(without 7)" 'and the answer names it'
+same None "$(without 6)" 'others name nobody'
+expect 0 '^without   p2$' 'from what is kept' "$vfl" predict --run clear --data new.csv --absent 2
+same "148 ['p2']" "$(released) $(without 8)" 'the same'
 
 # --- text, dates, gaps, by each party's own schema ---
 cat >raw.py <<'PY'

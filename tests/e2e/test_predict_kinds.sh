@@ -35,6 +35,16 @@ kind 3 masked-gaussian 999999999 --set protocol.encoding=gaussian
 kind 3 coded-pbm 999999999 --set protocol.aggregation=coded --set protocol.pbm.trials=16
 kind 3 frozen 10000 --set protocol.encoding=fixed --party '*:model.train=frozen' --set model.task=regression
 
+# Who is absent has a stand-in that the head has learned, and scores are not those without another one.
+for fusion in sum mean concat; do
+    train 3 "without-$fusion" --set training.party_dropout=0.4 --set training.batch=20 --set "model.fusion=$fusion" \
+        --set protocol.aggregation=clear --set protocol.encoding=float32 --set 'model.head=[8]' ||
+        not_ok "training without-$fusion"
+    expect 0 '' "$fusion, without two" predict "without-$fusion" --data new.csv --absent 1,3
+    within "$fusion: as numpy does with stand-ins" 0 10000 "$(apart "without-$fusion" 1 1,3)"
+    within "$fusion: not as it does without" 10001 999999999 "$(apart "without-$fusion" 1 2)"
+done
+
 # fedvs has dealt its training and test rows in shares; others are predicted in masked sums.
 polynomial='--set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.batch=90'
 # shellcheck disable=SC2086 # words

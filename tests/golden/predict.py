@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # predict.py -- scores of rows by the packages of a run (docs/models.md), with numpy and none of our code.
 #
-#   predict.py HEAD.safetensors OUT.csv BOTTOM.safetensors COLUMNS.csv [BOTTOM COLUMNS ...]
+#   predict.py [--absent I[,J]] HEAD.safetensors OUT.csv BOTTOM.safetensors COLUMNS.csv [BOTTOM COLUMNS ...]
 #
+# --absent: these parties, from 1, are missing: zeros, and what the head has learned to put in their place.
 # COLUMNS.csv is a party's table: a column id, and those that the schema of its bottom has.  All tables list the same
 # ids in the same order.  OUT.csv: id,score_0,...
 # SPDX-License-Identifier: Apache-2.0
@@ -140,7 +141,17 @@ def scores(about, logits):
     return logits
 
 
-def main(head_path, out_path, *parties):
+# The parts of all parties, of which some are missing, as the head takes them.
+def fuse(about, tensors, parts, absent=()):
+    parts = [np.zeros_like(h) if i in absent else h for i, h in enumerate(parts)]
+    if "stand_in" in tensors:
+        parts = [h + tensors["stand_in"][i] if i in absent else h for i, h in enumerate(parts)]
+    if about["fusion"] == "concat":
+        return np.concatenate(parts, axis=1)
+    return sum(parts) / (int(about["parties"]) if about["fusion"] == "mean" else 1)
+
+
+def main(head_path, out_path, *parties, absent=()):
     about, tensors = read_package(head_path)
     parts, ids = [], None
     for bottom_path, table in zip(parties[::2], parties[1::2]):
@@ -150,10 +161,7 @@ def main(head_path, out_path, *parties):
         assert ids in (None, own)
         ids = own
         parts.append(rounded(bottom, forward(bottom, weights, prepare(bottom, x))))
-    fused = np.concatenate(parts, axis=1) if about["fusion"] == "concat" else sum(parts)
-    if about["fusion"] == "mean":
-        fused = fused / int(about["parties"])
-    out = scores(about, forward(about, tensors, fused))
+    out = scores(about, forward(about, tensors, fuse(about, tensors, parts, absent)))
     with open(out_path, "w") as f:
         names = ["score"] if about["loss"] == "squared" else ["score_%d" % k for k in range(out.shape[1])]
         f.write(",".join(["id"] + names) + "\n")
@@ -161,4 +169,9 @@ def main(head_path, out_path, *parties):
             f.write(i + "," + ",".join("%.9g" % v for v in row) + "\n")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    if words[0] == "--absent":
+        main(*words[2:], absent=[int(i) - 1 for i in words[1].split(",")])
+    else:
+        main(*words)

@@ -16,7 +16,8 @@ predict() { # OUT OPTIONS...
 }
 
 # How far scores.csv is from what numpy makes of the packages, in units of 1e-9; "other rows" if it lists others.
-apart() { # OUT N
+apart() { # OUT N [ABSENT]
+    absent=${3:-}
     set -- "$1" "$1/predictions/$2"
     for i in $(seq "$(ls -d "$1"/party-*/ | wc -l)"); do
         set -- "$@" "$(ls "$1"/party-"$i"/models/*/model.safetensors)" "$(ls "$2"/data/party-"$i"-predict.*)"
@@ -24,8 +25,8 @@ apart() { # OUT N
     run=$1 folder=$2
     shift 2
     # The one for which numpy is installed, whichever comes first in PATH.
-    /usr/bin/python3 "$root/tests/golden/predict.py" "$run"/server/models/*/model.safetensors \
-        "$folder/want.csv" "$@" || return
+    /usr/bin/python3 "$root/tests/golden/predict.py" ${absent:+--absent "$absent"} \
+        "$run"/server/models/*/model.safetensors "$folder/want.csv" "$@" || return
     python3 - "$folder" <<'PY'
 import csv, sys
 read = lambda name: list(csv.reader(open(sys.argv[1] + "/" + name)))

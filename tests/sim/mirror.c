@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/flow/agenda.h"
+#include "common/flow/dropout.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
@@ -182,22 +183,38 @@ static void step(struct mirror *m, const uint32_t *row, uint32_t n, bool (*there
     }
 }
 
-/* Everybody's embeddings of one batch; who is absent or deaf takes no step. */
+/* Each row that has a stand-in in it moves that by what the party's embedding would have got. */
+static void teach_stand_in(struct mirror *m, uint32_t party, uint32_t n)
+{
+    for (uint32_t r = 0; r < n; r++)
+        for (uint32_t i = 0; i < MIRROR_WIDTH; i++)
+            m->stand_in[party][i] -= plan_of(m)->training.learning_rate * m->gradient[party][r][i];
+}
+
+/* Everybody's embeddings of one batch; who is absent or deaf takes no step, and who is left out has
+ * a stand-in that does. */
 static void synchronous_step(struct mirror *m, uint64_t at)
 {
-    static bool there[MIRROR_ROWS][MIRROR_PARTIES];
+    static bool there[MIRROR_ROWS][MIRROR_PARTIES], out[PLAN_PARTIES_MAX];
     uint32_t n;
     const uint32_t *row = schedule_batch(&m->schedule[0], at, &n);
 
+    (void)dropout_of(out, plan_of(m), at);
     for (uint32_t p = 0; p < parties(m); p++) {
         for (uint32_t r = 0; r < n; r++) {
             there[r][p] = !(m->absent[at] >> p & 1);
-            embed(m, p, row_of(m, p, row[r]), m->kept[p][row[r]]);
+            if (out[p])
+                memcpy(m->kept[p][row[r]], m->stand_in[p], sizeof m->stand_in[p]);
+            else
+                embed(m, p, row_of(m, p, row[r]), m->kept[p][row[r]]);
         }
+        m->left_out += out[p];
     }
     step(m, row, n, there);
     for (uint32_t p = 0; p < parties(m); p++) {
-        if (!((m->absent[at] | m->deaf[at]) >> p & 1))
+        if (out[p])
+            teach_stand_in(m, p, n);
+        else if (!((m->absent[at] | m->deaf[at]) >> p & 1))
             descend(m, p, row, n, m->gradient[p]);
         m->taken[p] = at + 1;
     }
@@ -350,6 +367,9 @@ void mirror_compare(struct mirror *m)
     for (uint32_t i = 0; i < inputs(m) * MIRROR_OUTPUTS; i++)
         differ(m, "a weight of the head", m->arrivals, (double)head->w[i],
                m->head_w[i / MIRROR_OUTPUTS][i % MIRROR_OUTPUTS]);
+    for (uint32_t i = 0; head[1].w != NULL && i < parties(m) * MIRROR_WIDTH; i++)
+        differ(m, "a stand-in", m->arrivals, (double)head[1].w[i],
+               m->stand_in[i / MIRROR_WIDTH][i % MIRROR_WIDTH]);
     differ(m, "the loss over the test rows", m->arrivals,
            sim_server_report(m->sim)->measured.test.value[SCORE_LOSS], test_loss(m));
 }

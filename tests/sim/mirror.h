@@ -37,12 +37,14 @@ struct mirror {
     struct schedule schedule[MIRROR_PARTIES];
     double w[MIRROR_PARTIES][MIRROR_COLUMNS][MIRROR_WIDTH], b[MIRROR_PARTIES][MIRROR_WIDTH];
     double head_w[MIRROR_PARTIES * MIRROR_WIDTH][MIRROR_OUTPUTS], head_b[MIRROR_OUTPUTS];
+    double stand_in[MIRROR_PARTIES][MIRROR_WIDTH]; /* training.party_dropout */
     mirror_rows kept[MIRROR_PARTIES], gradient[MIRROR_PARTIES];
     bool seen[MIRROR_PARTIES][MIRROR_ROWS];
     uint64_t arrivals, taken[MIRROR_PARTIES];
     /* Told by the test, under drop: bit i of absent[step] means that party i is not in that sum, of
      * deaf[step] that it never hears that step's gradient. */
     uint32_t absent[MIRROR_STEPS], deaf[MIRROR_STEPS];
+    uint32_t left_out;      /* dropout: how often somebody was */
     uint64_t stale, unseen; /* async: as in server_degraded */
     char wrong[256];        /* the first thing that differs; empty: nothing */
 };

@@ -265,6 +265,11 @@ static uint64_t still(void)
 
 void predictions_begin(struct play *p, const char *const *sets)
 {
+    predictions_begin_absent(p, sets, 0);
+}
+
+void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t absent)
+{
     struct sim_options o = {.parties = PARTIES, .quiet = true};
     struct server_setup server = {.clock_us = still, .id_mismatches = 4};
     struct error err = {0};
@@ -280,6 +285,8 @@ void predictions_begin(struct play *p, const char *const *sets)
     make_rows(p);
     assert_int_equal(wire_unpacker_init(&p->unpacker, FRAME_MAX), STATUS_OK);
     p->asked = (struct server_question){&p->head, p->ids, p->at, ROWS, {0}};
+    for (uint32_t i = 0; i < PARTIES; i++)
+        p->asked.absent[i] = absent >> i & 1;
     server.asked = &p->asked;
     server.roster = &p->s->roster;
     server.counts = compared_counts(&p->s->disk.compared);
@@ -318,6 +325,14 @@ void predictions_end(struct play *p)
     sim_free(p->s);
 }
 
+/* Behind the weights and biases of the head, by rows; nothing where it has none. */
+static double stand_in(const struct play *p, uint32_t outputs, uint32_t party, uint32_t e)
+{
+    const uint32_t width = p->plan.model.embedding, at = (width + 1) * outputs + party * width + e;
+
+    return p->plan.training.party_dropout > 0 ? (double)sinf((float)(at + 7 * PARTIES)) : 0;
+}
+
 /* The largest difference between what came out and what the packages make of the rows. */
 double predictions_apart(const struct play *p)
 {
@@ -337,7 +352,8 @@ double predictions_apart(const struct play *p)
 
                 for (uint32_t c = 0; c < COLS; c++)
                     z += (double)x[c] * (double)sinf((float)(c * width + e + 7 * i));
-                h += p->plan.protocol.clip * tanh(z);
+                h += p->asked.absent[i] ? stand_in(p, outputs, i, e)
+                                        : p->plan.protocol.clip * tanh(z);
             }
             for (uint32_t k = 0; k < outputs; k++)
                 logit[k] += h * (double)sinf((float)(e * outputs + k + 7 * PARTIES));
@@ -359,6 +375,9 @@ const char *const predictions_clear[] = {"protocol.encoding=float32", "protocol.
 const char *const predictions_fixed[] = {"protocol.encoding=fixed", "model.embedding=2", NULL};
 const char *const predictions_coded[] = {"protocol.encoding=fixed", "protocol.aggregation=coded",
                                          "protocol.fixed.bits=12", "model.embedding=2", NULL};
+const char *const predictions_dropout[] = {"protocol.encoding=float32",
+                                           "protocol.aggregation=clear", "model.embedding=2",
+                                           "training.party_dropout=0.2", NULL};
 const char *const predictions_pbm[] = {"protocol.encoding=pbm", "model.embedding=2", NULL};
 
 void predictions_complete(const struct play *p)

@@ -56,10 +56,14 @@ struct play {
 
 /* Settings of a plan, NULL behind the last. */
 extern const char *const predictions_clear[],
-    *const predictions_fixed[], *const predictions_coded[], *const predictions_pbm[];
+    *const predictions_fixed[], *const predictions_coded[],
+                                    *const predictions_pbm[],
+                                        *const predictions_dropout[]; /* the head has stand-ins */
 
 /* Ids 1000, 1001, ... at every party, asked for backwards. */
 void predictions_begin(struct play *p, const char *const *sets);
+/* The same without these parties (bits). */
+void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t absent);
 void predictions_play(struct play *p);
 void predictions_end(struct play *p);
 /* The largest difference between what came out and what the packages make of the rows. */

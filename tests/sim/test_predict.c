@@ -41,6 +41,27 @@ static void test_scores_are_those_of_the_packages(void **state)
     }
 }
 
+/* Zeros for who is absent, or what the head has learned to put there; all are charged, as ever. */
+static void test_who_is_absent_has_a_stand_in_where_the_head_has_one(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    for (uint32_t absent = 0; absent < 7; absent++) {
+        for (int dropout = 0; dropout < 2; dropout++) {
+            predictions_begin_absent(&p, dropout ? predictions_dropout : predictions_clear, absent);
+            predictions_play(&p);
+            predictions_complete(&p);
+            assert_true(predictions_apart(&p) < 1e-6);
+            for (int k = 0; k < PARTIES; k++)
+                assert_int_equal(p.player[k].charged, ROWS);
+            p.asked.absent[0] ^= true; /* the negative twin: another one absent */
+            assert_true(predictions_apart(&p) > 1e-3);
+            predictions_end(&p);
+        }
+    }
+}
+
 static void test_noise_shows_in_the_scores(void **state)
 {
     static struct play p;
@@ -396,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scores_are_those_of_the_packages),
+        cmocka_unit_test(test_who_is_absent_has_a_stand_in_where_the_head_has_one),
         cmocka_unit_test(test_noise_shows_in_the_scores),
         cmocka_unit_test(test_a_lost_party_costs_the_round_under_way),
         cmocka_unit_test(test_losses_with_whole_rounds_between_end_nothing),

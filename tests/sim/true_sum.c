@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/crypto/rng.h"
+#include "common/flow/dropout.h"
 #include "common/secagg/encode.h"
 #include "common/wire/purpose.h"
 #include "server/parts.h"
@@ -26,6 +27,8 @@ struct codes {
     int64_t *z; /* fedvs */
 };
 
+enum { NOTHING_MAX = 1024 };
+
 struct true_sum {
     struct codes *of; /* by party */
     uint32_t parties;
@@ -35,6 +38,7 @@ struct true_sum {
     float *want;
     uint32_t *sum;
     size_t max;
+    float nothing[NOTHING_MAX]; /* zeros: of a party that is left out */
 };
 
 struct true_sum *true_sum_new(const struct sim *s)
@@ -177,12 +181,20 @@ static void compress_codes(struct codes *c, const struct party_session *p, const
     mem_free(packed);
 }
 
+static bool left_out(const struct party_session *p, uint32_t party)
+{
+    const struct party_task *task = &inside(p)->round.task;
+
+    return task->purpose == PURPOSE_TRAIN &&
+           dropout_leaves_out(&inside(p)->course.plan, task->place, party);
+}
+
 void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
 {
     const struct party_session *p = s->party[party].session;
     const struct party_task *task = &inside(p)->round.task;
     const struct nn_net *net = &inside(p)->learner.bottom.net;
-    const float *x = net->layer[net->spec.layers - 1].y;
+    const float *x = left_out(p, party) ? t->nothing : net->layer[net->spec.layers - 1].y;
     struct codes *c = &t->of[party];
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
@@ -201,6 +213,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
         return;
     }
     c->n = (size_t)task->rows * inside(p)->course.plan.model.embedding;
+    CHECK(x != t->nothing || c->n <= NOTHING_MAX);
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
     c->y = room(c->y, c->max, c->n, sizeof *c->y);
     c->max = c->n > c->max ? c->n : c->max;

@@ -174,6 +174,10 @@ static void make_local_sense(struct plan *p)
         p->protocol.local_order != ORDER_PARALLEL || p->training.evaluate_train ||
         p->model.output == OUTPUT_IDENTITY)
         p->training.releases = RELEASES_EVERY_EPOCH;
+    if (!wait || plan_compresses(p) || p->protocol.local_view != VIEW_STALE ||
+        p->protocol.local_order != ORDER_PARALLEL || p->training.releases == RELEASES_ONCE ||
+        p->model.output == OUTPUT_IDENTITY)
+        p->training.party_dropout = 0;
     if (p->model.output == OUTPUT_IDENTITY && p->model.task == TASK_BINARY)
         p->model.embedding = 2;
     if (p->model.output == OUTPUT_IDENTITY && p->model.task == TASK_REGRESSION)

@@ -553,6 +553,23 @@ static void test_report_progress_says_what_is_amiss_and_fits_its_line(void **sta
     assert_in_range(strlen(line), 1, REPORT_PROGRESS_MAX - 1);
 }
 
+static void test_predictions_name_whom_they_do_without(void **state)
+{
+    json_t *root, *list;
+
+    (void)state;
+    root = written();
+    assert_null(json_object_get(root, "without"));
+    json_decref(root);
+    f.r.without[f.r.without_n++] = "p2";
+    f.r.without[f.r.without_n++] = "p5";
+    root = written();
+    list = json_object_get(root, "without");
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(json_string_value(json_array_get(list, 1)), "p5");
+    json_decref(root);
+}
+
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, fill, empty)
@@ -567,6 +584,7 @@ int main(void)
         EACH(test_report_cuts_half_a_line_before_it_appends),
         EACH(test_report_appends_once_what_an_earlier_process_may_have_written),
         EACH(test_report_progress_says_what_is_amiss_and_fits_its_line),
+        EACH(test_predictions_name_whom_they_do_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
