@@ -121,6 +121,7 @@ struct party_progress {
     bool begun;         /* something was trained or released, by this process or one before it */
     bool final;         /* the last broadcast has come: the model is final */
     bool left_out;      /* the run is complete, without the last of this party's steps */
+    uint64_t best;      /* the bottom is that after so many steps, the best; 0: after `applied` */
 };
 
 /* Written by the job that is played, train.c or predict.c, but for what session.c knows. */

@@ -208,6 +208,36 @@ static enum status read_weights(struct server_inputs *in, struct error *err)
     return s;
 }
 
+/* Rows to choose by are none to train on. */
+static enum status keep_back(struct server_inputs *in, struct error *err)
+{
+    struct validate *v = &in->validate;
+    struct plan *p = &in->config.plan;
+    float *train, *test;
+    enum status s = validate_split(v, &in->train, &in->test, p->data.validate, err);
+
+    if (s != STATUS_OK)
+        return s;
+    train = mem_alloc(v->left, sizeof *train);
+    test = mem_alloc(v->held, sizeof *test);
+    if (train == NULL || test == NULL) {
+        mem_free(train);
+        mem_free(test);
+        return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu labels",
+                         v->left + v->held);
+    }
+    for (size_t i = 0; i < v->left + v->held; i++)
+        *(i < v->left ? train + i : test + i - v->left) =
+            v->from[i] < v->train ? in->train_target[v->from[i]]
+                                  : in->test_target[v->from[i] - v->train];
+    mem_free(in->train_target);
+    mem_free(in->test_target);
+    in->train_target = train;
+    in->test_target = test;
+    p->shape.validate_rows = (uint32_t)(v->train - v->left);
+    return STATUS_OK;
+}
+
 /* Labels, the plan as they make it, and what is asked of both. */
 static enum status read_data(struct server_inputs *in, struct error *err)
 {
@@ -215,6 +245,8 @@ static enum status read_data(struct server_inputs *in, struct error *err)
 
     if (s == STATUS_OK && in->config.labels_test[0] != 0)
         s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
+    if (s == STATUS_OK && in->config.plan.data.validate > 0)
+        s = keep_back(in, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
@@ -287,6 +319,7 @@ void server_inputs_deinit(struct server_inputs *in)
     table_deinit(&in->train);
     table_deinit(&in->test);
     buf_deinit(&in->weights);
+    validate_deinit(&in->validate);
     mem_free(in->train_target);
     mem_free(in->test_target);
     classes_deinit(&in->classes);
@@ -378,7 +411,8 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
     s = buf_printf(out,
                    "# %u parties, %u training and %u test rows, %u outputs\n"
                    "# %llu training steps of %u rows, %llu evaluations\n",
-                   p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
+                   p->shape.parties, p->shape.train_rows,
+                   p->shape.test_rows - p->shape.validate_rows, p->shape.outputs,
                    (unsigned long long)agenda.steps, p->training.batch,
                    (unsigned long long)agenda.sweeps);
     if (s == STATUS_OK)

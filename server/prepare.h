@@ -11,6 +11,7 @@
 #include "common/daemon/package.h"
 #include "common/data/classes.h"
 #include "common/data/table.h"
+#include "common/data/validate.h"
 #include "common/flow/roster.h"
 #include "server/ids.h"
 #include "server/setup.h"
@@ -20,7 +21,8 @@ struct server_inputs {
     struct config_server config; /* plan resolved: task, seed, shape; state: of this run's files */
     char home[CONFIG_PATH_MAX];  /* the daemon's own state, where models are */
     struct roster roster;
-    struct table train, test; /* test: no rows when there is none */
+    struct table train, test; /* test: with what data.validate keeps back; or no rows */
+    struct validate validate; /* which of its rows these are */
     float *train_target, *test_target;
     struct classes classes; /* of labels that are texts */
     struct buf weights;     /* of model.load; empty: none */

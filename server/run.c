@@ -161,6 +161,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
         .labels.test = &in->test,
         .labels.train_target = in->train_target,
         .labels.test_target = in->test_target,
+        .labels.validate = in->validate.from != NULL ? &in->validate : NULL,
         .weights = in->weights.len > 0 ? in->weights.data : NULL,
         .weights_n = in->weights.len,
         .seeded = r->options->seeded,

@@ -344,6 +344,9 @@ cluster_daemon() { # server|I ARGUMENTS...
     while read -r cluster_option cluster_text; do
         case $cluster_option:$cluster_who in
         set:server) set -- "$@" --set "$cluster_text" ;;
+        set:[1-9]*) # what every side has to say alike
+            case $cluster_text in data.validate=*) set -- "$@" --set "$cluster_text" ;; esac
+            ;;
         party:[1-9]*)
             ! cluster_is_among "$cluster_who" "${cluster_text%%:*}" || set -- "$@" --set "${cluster_text#*:}"
             ;;

@@ -147,6 +147,8 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
         return error_set(p->host->error, STATUS_PROTOCOL,
                          "offer: %u of %zu parties under straggler wait", p->host->set->members_n,
                          p->host->setup->roster->n);
+    if (!party_best_name(&p->learner.best, o->best, o->step))
+        return party_violation(p->host->error, PARTY_NO_EVALUATION, o->best);
     s = price(p, a, o->step);
     p->learner.behind.offered = o->step;
     memcpy(p->course.playing, o->playing, sizeof p->course.playing);

@@ -265,6 +265,7 @@ static void report(const void *state, struct party_report *r)
         .begun = l->trained || l->applied > 0 || p->count.rounds > 0,
         .final = l->final,
         .left_out = l->left_out,
+        .best = l->best.settled ? l->best.kept.step : 0,
     };
     r->planned = c->planned;
     r->keeping = p->keep.writing;

@@ -351,5 +351,5 @@ void mirror_compare(struct mirror *m)
         differ(m, "a weight of the head", m->arrivals, (double)head->w[i],
                m->head_w[i / MIRROR_OUTPUTS][i % MIRROR_OUTPUTS]);
     differ(m, "the loss over the test rows", m->arrivals,
-           sim_server_report(m->sim)->measured.test.value[SCORE_LOSS], test_loss(m));
+           sim_server_report(m->sim)->measured.scored.test.value[SCORE_LOSS], test_loss(m));
 }
