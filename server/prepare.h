@@ -16,14 +16,19 @@
 #include "server/ids.h"
 #include "server/setup.h"
 
+/* The labels of the rows of both tables, and which of the test rows are kept back. */
+struct server_targets {
+    float *train, *test;
+    struct validate validate;
+};
+
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct server_inputs {
     struct config_server config; /* plan resolved: task, seed, shape; state: of this run's files */
     char home[CONFIG_PATH_MAX];  /* the daemon's own state, where models are */
     struct roster roster;
     struct table train, test; /* test: with what data.validate keeps back; or no rows */
-    struct validate validate; /* which of its rows these are */
-    float *train_target, *test_target;
+    struct server_targets target;
     struct classes classes; /* of labels that are texts */
     struct buf weights;     /* of model.load; empty: none */
     /* For predictions: by which model, and of which rows; the plan is the model's. */

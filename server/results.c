@@ -34,7 +34,7 @@ static enum status count_apart(struct server_results *r, const struct server_inp
     if (sorted == NULL)
         return STATUS_MEMORY;
     for (size_t i = 0; i < all; i++)
-        sorted[validate_row(&in->validate, i) ? validate++ : --test] = in->test_target[i];
+        sorted[validate_row(&in->target.validate, i) ? validate++ : --test] = in->target.test[i];
     r->validate = verdict_count(sorted, validate);
     r->test = verdict_count(sorted + validate, all - validate);
     mem_free(sorted);
@@ -48,9 +48,9 @@ enum status server_results_init(struct server_results *r, const struct server_in
     r->in = in;
     r->options = o;
     r->start_us = r->last_line_us = now_us;
-    r->train = verdict_count(in->train_target, in->train.rows);
-    r->test = verdict_count(in->test_target, in->test.rows);
-    if (in->validate.from != NULL && count_apart(r, in) != STATUS_OK)
+    r->train = verdict_count(in->target.train, in->train.rows);
+    r->test = verdict_count(in->target.test, in->test.rows);
+    if (in->target.validate.from != NULL && count_apart(r, in) != STATUS_OK)
         return STATUS_MEMORY;
     for (int k = 0; k < WIRE_KINDS; k++)
         kind_names[k] = wire_kind_name((enum wire_kind)k);
@@ -459,9 +459,9 @@ enum status server_results_scores(const struct server_results *r, struct server_
     for (size_t i = 0; i < test->rows && st == STATUS_OK; i++) {
         const char *id = table_id(test, i);
 
-        if (validate_row(&r->in->validate, i))
+        if (validate_row(&r->in->target.validate, i))
             continue;
-        scores_put(&out, id, strlen(id), &r->in->test_target[i],
+        scores_put(&out, id, strlen(id), &r->in->target.test[i],
                    t.prob + (size_t)t.at[i] * t.outputs);
     }
     if (st == STATUS_OK)

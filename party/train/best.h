@@ -1,4 +1,4 @@
-/* best.h -- the bottom as it was at the best evaluation, which the server names (clause 3.22).
+/* best.h -- the bottom as it was at the best evaluation, which the server names (clause 3.26).
  *
  * Which steps are evaluated is on the agenda, so a copy is made at each of them, before anybody
  * knows what it is worth; the server's word makes the last copy the one to be kept.  The word is

@@ -108,8 +108,8 @@ struct server_next server_stored_done(struct server_trainer *t, struct server_re
     if (w->swept)
         actions_add(a, ACTION_REPORT);
     if (t->stored->step == t->stored->agenda.steps || t->target_reached ||
-        server_best_patience_over(&t->best, t->plan)) {
-        server_best_settle(&t->best, &r->measured, &t->head, &t->scores.test);
+        server_best_patience_over(&t->scores.best, t->plan)) {
+        server_best_settle(&t->scores.best, &r->measured, &t->head, &t->scores.test);
         return next_finish(server_trainer_outcome(t));
     }
     go_on(a);

@@ -1,7 +1,7 @@
 /* best.h -- the best evaluation so far on the rows of data.validate, and when patience is over.
  *
  * Which one it is follows from labels and released sums alone.  Parties are told its step with
- * every broadcast and every offer (clause 3.22), and keep their bottoms of then, as the head of
+ * every broadcast and every offer (clause 3.26), and keep their bottoms of then, as the head of
  * then is kept here.
  *
  * Written by best.c, and out of a checkpoint by resume.c.

@@ -125,7 +125,7 @@ void server_sweep_told(struct server_trainer *t, struct server_report *r)
     r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);
-    server_best_compare(&t->best, &r->measured, t->plan, &t->head, &t->scores.test,
+    server_best_compare(&t->scores.best, &r->measured, t->plan, &t->head, &t->scores.test,
                         &(struct server_best_of){
                             .step = t->stored != NULL ? t->stored->step : t->steps_done,
                             .epoch = r->epochs,

@@ -112,8 +112,8 @@ static struct kept kept_of(const struct server_train *s)
     k.complete = s->keep.complete;
     k.reached = s->report.measured.reached;
     k.scored = s->report.measured.scored;
-    k.best = s->trainer.best.of;
-    k.best_since = s->trainer.best.since;
+    k.best = s->trainer.scores.best.of;
+    k.best_since = s->trainer.scores.best.since;
     memcpy(k.trail, s->trainer.trail.value, sizeof k.trail);
     memcpy(k.playing, s->keep.playing, sizeof k.playing);
     return k;
@@ -144,7 +144,7 @@ enum status server_train_save(const struct server_train *s, struct buf *out)
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
     if (st == STATUS_OK)
-        st = server_best_print(&s->trainer.best, out);
+        st = server_best_print(&s->trainer.scores.best, out);
     if (st == STATUS_OK)
         st = server_marks_print(s->fed, out);
     if (st == STATUS_OK)
@@ -177,8 +177,8 @@ static void take(struct server_train *s, const struct kept *k)
     s->report.measured.sweeps = k->sweeps;
     s->report.measured.reached = k->reached;
     s->report.measured.scored = k->scored;
-    s->report.measured.best = s->trainer.best.of = k->best;
-    s->trainer.best.since = k->best_since;
+    s->report.measured.best = s->trainer.scores.best.of = k->best;
+    s->trainer.scores.best.since = k->best_since;
     s->trainer.target_reached = k->target_reached;
     s->keep.complete = k->complete;
     s->trainer.close = (struct server_close){
@@ -213,7 +213,7 @@ enum status server_train_restore(struct server_train *s, const uint8_t *bytes, s
             return STATUS_DATA;
         at += used;
     }
-    if (server_best_parse(&s->trainer.best, bytes + at, n - at, &used) != STATUS_OK)
+    if (server_best_parse(&s->trainer.scores.best, bytes + at, n - at, &used) != STATUS_OK)
         return STATUS_DATA;
     at += used;
     if (server_marks_parse(s->fed, bytes + at, n - at, &used) != STATUS_OK)

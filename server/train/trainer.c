@@ -55,7 +55,7 @@ enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
     if (st == STATUS_OK)
         st = init_scores(&t->scores, p, t->head.top.outputs);
     if (st == STATUS_OK)
-        st = server_best_init(&t->best, p, t->scores.test.rows_max, t->head.top.outputs);
+        st = server_best_init(&t->scores.best, p, t->scores.test.rows_max, t->head.top.outputs);
     if (st == STATUS_OK)
         nn_head_weigh(&t->head.top, setup->labels.train_target, p->shape.train_rows);
     if (st == STATUS_OK && aggregation_of(p)->polynomial) {
@@ -85,7 +85,7 @@ void server_trainer_deinit(struct server_trainer *t)
     score_board_deinit(&t->scores.validate);
     score_board_deinit(&t->scores.test);
     score_board_deinit(&t->scores.train);
-    server_best_deinit(&t->best);
+    server_best_deinit(&t->scores.best);
     server_stored_free(t->stored);
     digest_deinit(&t->digest);
     rng_deinit(&t->rounding);
@@ -108,7 +108,7 @@ void server_trainer_aim(struct server_trainer *t, const struct server_task *task
 
 uint64_t server_trainer_best(const struct server_trainer *t)
 {
-    return t->stored == NULL ? t->best.of.step : 0;
+    return t->stored == NULL ? t->scores.best.of.step : 0;
 }
 
 double server_trainer_epochs(const struct server_trainer *t)
@@ -120,7 +120,7 @@ double server_trainer_epochs(const struct server_trainer *t)
 
 bool server_trainer_ended(const struct server_trainer *t)
 {
-    return t->target_reached || server_best_patience_over(&t->best, t->plan) ||
+    return t->target_reached || server_best_patience_over(&t->scores.best, t->plan) ||
            t->steps_done == t->agenda.steps;
 }
 

@@ -35,6 +35,7 @@ struct server_sweep {
 
 struct server_scores {
     struct score_board running, validate, test, train;
+    struct server_best best;
 };
 
 struct server_stored;
@@ -53,7 +54,6 @@ struct server_trainer {
     struct trail trail;   /* after steps_done steps */
     struct digest digest; /* scratch of the trail */
     struct server_scores scores;
-    struct server_best best;
     struct server_stored *stored; /* training.releases once; else NULL */
     bool target_reached;
 };
