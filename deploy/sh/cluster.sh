@@ -342,9 +342,8 @@ cluster_daemon() { # server|I ARGUMENTS...
     fi
     [ -z "$seed" ] || set -- "$@" --insecure-seed "$seed"
     while read -r cluster_option cluster_text; do
-        case $cluster_option:$cluster_who in
-        set:server) set -- "$@" --set "$cluster_text" ;;
-        set:[1-9]*) case $cluster_text in data.validate=*) set -- "$@" --set "$cluster_text" ;; esac ;;
+        case $cluster_option:$cluster_who:$cluster_text in
+        set:server:* | set:*:data.validate=*) set -- "$@" --set "$cluster_text" ;;
         party:[1-9]*)
             ! cluster_is_among "$cluster_who" "${cluster_text%%:*}" || set -- "$@" --set "${cluster_text#*:}"
             ;;

@@ -197,6 +197,30 @@ static void test_a_death_at_any_message_changes_nothing(void **state)
     assert_true(deaths > 80);
 }
 
+/* All that is left of the party is its first checkpoint: what it is replayed passes the best
+ * evaluation, and others after that. */
+static void test_a_replay_past_the_best_evaluation_keeps_it(void **state)
+{
+    struct texts t;
+    struct sim_options o = options(&modes[0], &t, "40", 3);
+    struct left whole, mended;
+
+    (void)state;
+    o.checkpoint_rounds = 1000;
+    play(&whole, &o);
+    for (uint64_t later = 1; later <= 3 * STEPS; later++) {
+        struct sim *s = sim_new(&o);
+
+        sim_run_to_step(s, whole.measured.best.step + later - 1);
+        sim_kill_at(s, 1, sim_now_us(s) + 1);
+        sim_run(s, HOUR_US);
+        assert_true(sim_server_report(s)->degraded.replayed >= whole.measured.best.step);
+        leaves(&mended, s);
+        assert_same_models(&whole, &mended);
+        sim_free(s);
+    }
+}
+
 /* A party that sits the best evaluation out under drop has its bottom of then: it has not moved. */
 static void test_a_party_that_sits_out_keeps_what_it_had_then(void **state)
 {
@@ -269,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_without_patience_the_last_model_is_kept),
         cmocka_unit_test(test_rows_to_choose_by_are_no_test_rows),
         cmocka_unit_test(test_a_death_at_any_message_changes_nothing),
+        cmocka_unit_test(test_a_replay_past_the_best_evaluation_keeps_it),
         cmocka_unit_test(test_a_party_that_sits_out_keeps_what_it_had_then),
         cmocka_unit_test(test_a_step_without_an_evaluation_is_refused),
     };
