@@ -12,7 +12,7 @@ void driver_init(struct driver *d, const struct driver_calls *calls, void *owner
     d->kept = d->stop = d->cancel = d->timer = d->stands = d->stopped = false;
     d->ending = NULL;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
-        d->lost[i].any = false;
+        d->lost[i] = false;
 }
 
 void driver_stand(struct driver *d)
@@ -121,15 +121,15 @@ static void run(struct driver *d, const struct event *e)
 
 /* --- events --- */
 
-static void hold_loss(struct driver_loss *l, const struct error *why)
+static void hold_loss(bool *held, struct error *held_why, const struct error *why)
 {
-    bool of_the_network = status_kind(l->why.status) == STATUS_KIND_NONE ||
-                          status_kind(l->why.status) == STATUS_KIND_NET;
+    bool of_the_network = status_kind(held_why->status) == STATUS_KIND_NONE ||
+                          status_kind(held_why->status) == STATUS_KIND_NET;
 
-    if (!l->any || (of_the_network && status_kind(why->status) != STATUS_KIND_NONE &&
-                    status_kind(why->status) != STATUS_KIND_NET))
-        l->why = *why;
-    l->any = true;
+    if (!*held || (of_the_network && status_kind(why->status) != STATUS_KIND_NONE &&
+                   status_kind(why->status) != STATUS_KIND_NET))
+        *held_why = *why;
+    *held = true;
 }
 
 static void hold(struct driver *d, const struct event *e)
@@ -137,7 +137,7 @@ static void hold(struct driver *d, const struct event *e)
     switch (e->kind) {
     case EVENT_LOST:
         CHECK(e->peer < WIRE_MEMBERS_MAX);
-        hold_loss(&d->lost[e->peer], e->error);
+        hold_loss(&d->lost[e->peer], &d->lost_why[e->peer], e->error);
         break;
     case EVENT_TIMER: d->timer = true; break;
     case EVENT_STOP:
@@ -188,9 +188,8 @@ static void tell_kept(struct driver *d, const struct error *result)
 static bool tell_held(struct driver *d)
 {
     for (uint32_t i = 0; i < WIRE_MEMBERS_MAX; i++) {
-        struct driver_loss *l = &d->lost[i];
-        const struct event e = {.kind = EVENT_LOST, .peer = i, .error = &l->why};
-        if (tell_once(d, &l->any, &e))
+        const struct event e = {.kind = EVENT_LOST, .peer = i, .error = &d->lost_why[i]};
+        if (tell_once(d, &d->lost[i], &e))
             return true;
     }
     if (d->kept) {

@@ -44,11 +44,6 @@ struct driver_calls {
     void (*pause)(void *owner, bool on);
 };
 
-struct driver_loss {
-    bool any;
-    struct error why;
-};
-
 struct driver {
     const struct driver_calls *calls;
     void *owner;
@@ -57,8 +52,10 @@ struct driver {
     bool stands, stopped;        /* stopped: an order to has been told */
     const struct action *ending; /* a FINISH that waits for the checkpoint under way */
     enum event_kind answer;      /* to the work under way */
-    /* Held back. */
-    struct driver_loss lost[WIRE_MEMBERS_MAX];
+    /* Held back.  Losses are rare and looked for after each work: what is looked at is apart from
+     * their reasons, which are half a kilobyte each. */
+    bool lost[WIRE_MEMBERS_MAX];
+    struct error lost_why[WIRE_MEMBERS_MAX];
     bool kept, stop, cancel, timer;
     struct error kept_result;
 };
