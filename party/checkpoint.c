@@ -19,7 +19,7 @@ static void label_of(char out[SEALED_LABEL_MAX], const struct party_inputs *in)
     snprintf(out, SEALED_LABEL_MAX, "vfl-party/1 %s", in->roster.party[in->self].name);
 }
 
-static enum status check_label(const struct party_inputs *in, const char *label,
+static enum status check_label(const struct party_inputs *in, const char *folder, const char *label,
                                const struct buf *out, struct error *err)
 {
     char want[SEALED_LABEL_MAX];
@@ -27,7 +27,7 @@ static enum status check_label(const struct party_inputs *in, const char *label,
     label_of(want, in);
     if (out->len == 0 || strcmp(label, want) == 0)
         return STATUS_OK;
-    return error_set(err, STATUS_CONFIG, "%s: the checkpoint of \"%s\"", in->config.state, label);
+    return error_set(err, STATUS_CONFIG, "%s: the checkpoint of \"%s\"", folder, label);
 }
 
 bool party_checkpoint_needed(const struct party_report *rep, enum wire_outcome outcome)
@@ -44,7 +44,7 @@ enum status party_checkpoint_load(const struct party_inputs *in, const char *fol
     char label[SEALED_LABEL_MAX];
     enum status s = checkpoint_load(&at, label, out, err);
 
-    return s == STATUS_OK ? check_label(in, label, out, err) : s;
+    return s == STATUS_OK ? check_label(in, folder, label, out, err) : s;
 }
 
 enum status party_checkpoint_load_before(const struct party_inputs *in, const char *folder,
@@ -54,7 +54,7 @@ enum status party_checkpoint_load_before(const struct party_inputs *in, const ch
     char label[SEALED_LABEL_MAX];
     enum status s = checkpoint_load_before(&at, label, out, err);
 
-    return s == STATUS_OK ? check_label(in, label, out, err) : s;
+    return s == STATUS_OK ? check_label(in, folder, label, out, err) : s;
 }
 
 enum status party_checkpoint_write(const struct party_inputs *in, const char *folder,

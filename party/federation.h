@@ -20,7 +20,8 @@ struct party_set {
     uint64_t generation;
     uint32_t members_n, self; /* self: own index among the members */
     uint8_t members[WIRE_MEMBERS_MAX];
-    struct agree_hello *hellos; /* by member; once all are good */
+    struct agree_hello *hellos;         /* by member; once all are good */
+    uint8_t playing[WIRE_DIGEST_BYTES]; /* of the offer */
     uint8_t sid[WIRE_DIGEST_BYTES];
 };
 

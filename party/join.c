@@ -99,6 +99,7 @@ void party_take_offer(struct party_federation *f, const struct wire_offer *o,
                       const uint8_t digest[WIRE_DIGEST_BYTES])
 {
     f->set.generation = o->generation;
+    memcpy(f->set.playing, o->playing, sizeof f->set.playing);
     memcpy(f->job, digest, sizeof f->job);
     memcpy(f->ids.offered, o->element, sizeof f->ids.offered);
 }

@@ -73,7 +73,7 @@ enum status party_make_hello(struct party_federation *f, struct wire_hello *h)
 
 enum status party_take_hellos(struct party_federation *f, const struct wire_hellos *hs)
 {
-    struct agree_terms terms = {f->job, f->set.generation, f->ids.offered};
+    struct agree_terms terms = {f->job, f->set.generation, f->ids.offered, f->set.playing};
     struct party_set *set = &f->set;
 
     if (hs->generation != set->generation || hs->n != set->members_n)

@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
@@ -104,7 +105,8 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
     setup->data.test = &r->in->test;
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
-    if (s == STATUS_OK && r->saved.len == 0)
+    r->fresh = s == STATUS_OK && r->saved.len == 0;
+    if (r->fresh)
         s = holdings_remove(&r->holdings, err); /* nobody goes on with them */
     if (s == STATUS_OK && r->saved.len > 0)
         setup->saved = (struct party_saved){.last = r->saved.data,
@@ -138,6 +140,7 @@ static enum status recall(void *owner, const struct wire_job *job,
     enum status s = enter_run(r, digest, err);
 
     r->playing = true;
+    r->fresh = false;
     setup->ledger.records = books_records(&r->books);
     if (s != STATUS_OK)
         return s;
@@ -306,6 +309,18 @@ static bool leaves_files(struct party_run *r)
     return !rep->unmet && (rep->progress.begun || rep->progress.rounds > 0);
 }
 
+/* What it kept before it said anything was for its next start.  The folder stays where an earlier
+ * playing has left something. */
+static void forget_files(struct party_run *r)
+{
+    struct error err = {0};
+
+    if (party_checkpoint_remove(r->in, r->folder, &err) != STATUS_OK ||
+        holdings_remove(&r->holdings, &err) != STATUS_OK)
+        log_warn("run %s: %s", runs_name(r->folder), err.text);
+    rmdir(r->folder);
+}
+
 void party_run_job_ended(struct party_run *r)
 {
     const char *name = runs_name(r->folder);
@@ -315,7 +330,10 @@ void party_run_job_ended(struct party_run *r)
     if (!r->playing)
         return;
     r->playing = false;
-    if (leaves_files(r)) {
+    if (!leaves_files(r)) {
+        if (r->fresh)
+            forget_files(r);
+    } else {
         s = folder_make(r->folder, &err);
         if (s == STATUS_OK)
             s = party_run_end(r, &err);

@@ -21,6 +21,7 @@ struct party_run {
     struct asked asked;           /* of a party that stands, to its last job of predictions */
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
+    bool fresh;                     /* the offered job: they kept nothing of it */
     struct holdings holdings;
     struct guesses guesses;
     struct party_session *session;

@@ -64,13 +64,14 @@ static void say_why(const struct party_session *p, struct actions *a)
     words_for_server(send->msg.refuse.text, &p->error, p->setup.config->state);
 }
 
-/* The server is told why, but not of memory: how much a bottom takes may hang on the records.  Then
- * this side is gone, as if it had died, for as long as a job waits for somebody. */
+/* The server is told why, but not of what failed on this machine: how much memory or disk a bottom
+ * takes may hang on the records.  Then this side is gone, as if it had died, for as long as a job
+ * waits for somebody. */
 static void refuse(struct party_session *p, struct actions *a)
 {
     bool spent = p->error.status == STATUS_BUDGET && party_session_report(p)->progress.applied > 0;
 
-    if (p->error.status == STATUS_MEMORY)
+    if (status_kind(p->error.status) == STATUS_KIND_LOCAL)
         actions_add(a, ACTION_LEAVE)->after_ms = PARTY_FIRST_PATIENCE_MS;
     else
         say_why(p, a);

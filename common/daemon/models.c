@@ -76,6 +76,18 @@ static size_t last_line(const struct buf *b, char run[PACKAGE_RUN_MAX + 1])
     return at;
 }
 
+/* Room for one line more, where there is none. */
+static void forget_the_oldest(struct buf *b)
+{
+    while (b->len + PACKAGE_RUN_MAX + 1 > SERVED_MAX) {
+        const uint8_t *end = memchr(b->data, '\n', b->len);
+        const size_t gone = end == NULL ? b->len : (size_t)(end - b->data) + 1;
+
+        memmove(b->data, b->data + gone, b->len - gone);
+        b->len -= gone;
+    }
+}
+
 enum status models_use(const char *state, const char *run, struct error *err)
 {
     char last[PACKAGE_RUN_MAX + 1];
@@ -87,6 +99,7 @@ enum status models_use(const char *state, const char *run, struct error *err)
     if (s == STATUS_OK) {
         last_line(&b, last);
         if (strcmp(last, run) != 0) {
+            forget_the_oldest(&b);
             s = buf_printf(&b, "%s\n", run);
             s = s == STATUS_OK ? write_served(state, &b, err)
                                : error_set(err, s, "models/served: %s", status_words(s));

@@ -104,11 +104,12 @@ void agree_sid(uint8_t sid[WIRE_DIGEST_BYTES], const struct agree_terms *terms,
     uint8_t word[8];
 
     digest_begin(&d);
-    digest_update(&d, "vfl/sid/2", 9);
+    digest_update(&d, "vfl/sid/3", 9);
     digest_update(&d, terms->plan_digest, WIRE_DIGEST_BYTES);
     le_put(word, terms->generation, sizeof word);
     digest_update(&d, word, sizeof word);
     digest_update(&d, terms->element, WIRE_ELEMENT_BYTES);
+    digest_update(&d, terms->playing, WIRE_DIGEST_BYTES);
     le_put(word, n, sizeof word);
     digest_update(&d, word, sizeof word);
     for (size_t i = 0; i < n; i++) {

@@ -3,7 +3,8 @@
  *
  *   hello      signature over "vfl/hello/2", body (plan digest, generation, name, nonce, key,
  *              shapes, dealings, number of the ledger, elements)
- *   sid        SHA-256("vfl/sid/2" || plan digest || generation || the server's element || M
+ *   sid        SHA-256("vfl/sid/3" || plan digest || generation || the server's element || playing
+ * || M
  *              || for each member: |body|, body, public key)
  *   confirm    signature over "vfl/confirm/3", sid || proofs || marks || for each member: highest
  * number of its ledger ever seen, 8 bytes little-endian pair keys  HKDF-SHA-256(X25519(own, other),
@@ -51,7 +52,8 @@ struct agree_confirm {
 struct agree_terms {
     const uint8_t *plan_digest; /* WIRE_DIGEST_BYTES */
     uint64_t generation;
-    const uint8_t *element; /* WIRE_ELEMENT_BYTES, the server's; for agree_sid alone */
+    /* For agree_sid alone, of the server's offer: WIRE_ELEMENT_BYTES, WIRE_DIGEST_BYTES. */
+    const uint8_t *element, *playing;
 };
 
 /* Is h of the party `who`, signed by the roster's key, for these terms?  Features, degree and a

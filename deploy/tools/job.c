@@ -189,18 +189,23 @@ static enum status list(const struct asked *o, struct error *err)
     return s;
 }
 
-/* {"kind", "plan" or "ids", "model", "absent"} */
+static bool is_text(const char *word)
+{
+    json_t *text = json_string(word == NULL ? "" : word);
+    const bool is = text != NULL;
+
+    json_decref(text);
+    return is;
+}
+
+/* {"kind", "plan" or "ids", "model", "absent"}; NULL: a text that is none in UTF-8. */
 static json_t *describe(const struct asked *o, const char *kind, const struct buf *text)
 {
     const bool predict = strcmp(kind, "predict") == 0;
-    json_t *job = json_pack("{s:s, s:s%}", "kind", kind, predict ? "ids" : "plan",
-                            text->len > 0 ? (char *)text->data : "", text->len);
 
-    if (predict && o->model != NULL)
-        json_object_set_new(job, "model", json_string(o->model));
-    if (predict && o->absent != NULL)
-        json_object_set_new(job, "absent", json_string(o->absent));
-    return job;
+    return json_pack("{s:s, s:s%, s:s*, s:s*}", "kind", kind, predict ? "ids" : "plan",
+                     text->len > 0 ? (char *)text->data : "", text->len, "model",
+                     predict ? o->model : NULL, "absent", predict ? o->absent : NULL);
 }
 
 static enum status submit(const struct asked *o, const char *kind, const char *file,
@@ -214,6 +219,8 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
 
     buf_init(&text, TEXT_MAX);
     s = file_read(file, &text, err);
+    if (s == STATUS_OK && !(is_text(o->model) && is_text(o->absent)))
+        s = error_set(err, STATUS_DATA, "--model, --absent: no text in UTF-8");
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)

@@ -1,7 +1,8 @@
 /* course.h -- what is played: the plan that was taken, and all that follows from it alone; and what
  * a mode of rounds is.
  *
- * The plan is taken once and kept over generations: written by plan.c alone, everybody else reads.
+ * The plan is taken once and kept over generations: written by plan.c alone, but for the number of
+ * the playing, which resume.c takes out of a checkpoint; everybody else reads.
  * (A batch is looked up in the schedule, which keeps the last epoch's order.)
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 10 };
+enum { RESUME_VERSION = 11 };
 
 struct kept {
     uint32_t version;
@@ -30,17 +30,23 @@ struct kept {
     bool trained;           /* it has taken a step; under drop `applied` may be put back to 0 */
     bool final;             /* the last broadcast has come */
     struct party_paid paid; /* how far the ledger had come */
+    /* For the package, which this process may have to write without another offer. */
+    uint32_t made; /* enum account_bottom */
+    double step_noise, reach;
+    uint8_t playing[WIRE_DIGEST_BYTES];
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
 
 static const struct record_field kept_field[] = {
-    RECORD_FIELD(struct kept, version),   RECORD_FIELD(struct kept, applied),
-    RECORD_FIELD(struct kept, plan_len),  RECORD_FIELD(struct kept, train),
-    RECORD_FIELD(struct kept, fitted),    RECORD_FIELD(struct kept, raw),
-    RECORD_FIELD(struct kept, trained),   RECORD_FIELD(struct kept, final),
-    RECORD_FIELD(struct kept, paid.last), RECORD_FIELD(struct kept, paid.rounds),
-    RECORD_FIELD(struct kept, paid.step), RECORD_FIELD(struct kept, trail),
+    RECORD_FIELD(struct kept, version),    RECORD_FIELD(struct kept, applied),
+    RECORD_FIELD(struct kept, plan_len),   RECORD_FIELD(struct kept, train),
+    RECORD_FIELD(struct kept, fitted),     RECORD_FIELD(struct kept, raw),
+    RECORD_FIELD(struct kept, trained),    RECORD_FIELD(struct kept, final),
+    RECORD_FIELD(struct kept, paid.last),  RECORD_FIELD(struct kept, paid.rounds),
+    RECORD_FIELD(struct kept, paid.step),  RECORD_FIELD(struct kept, made),
+    RECORD_FIELD(struct kept, step_noise), RECORD_FIELD(struct kept, reach),
+    RECORD_FIELD(struct kept, playing),    RECORD_FIELD(struct kept, trail),
     RECORD_FIELD(struct kept, deal),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
@@ -54,7 +60,7 @@ static size_t kept_bytes(void)
 static bool take_kept(struct kept *k, const uint8_t *bytes, size_t n)
 {
     return n >= kept_bytes() && record_parse(k, kept_field, KEPT_FIELDS, bytes) &&
-           k->version == RESUME_VERSION && k->plan_len <= PLAN_TEXT_MAX &&
+           k->version == RESUME_VERSION && k->made <= ACCOUNT_DP && k->plan_len <= PLAN_TEXT_MAX &&
            k->plan_len <= n - kept_bytes();
 }
 
@@ -76,6 +82,9 @@ enum status party_train_save(const void *state, struct buf *out)
         .fitted = fitted(setup),
         .raw = p->purse.raw,
         .trained = p->learner.trained,
+        .made = p->purse.mechanism.bottom,
+        .step_noise = p->purse.mechanism.step_noise,
+        .reach = party_round_reach(&p->round),
         .paid = party_witness_paid(&p->purse.witness, setup, &p->learner,
                                    party_unopened(&p->purse, &p->course.plan)),
     };
@@ -83,6 +92,7 @@ enum status party_train_save(const void *state, struct buf *out)
 
     if (!p->course.planned)
         return STATUS_OK; /* nothing that another start would not make as well */
+    memcpy(k.playing, p->course.playing, sizeof k.playing);
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
     s = record_print(out, kept_field, KEPT_FIELDS, &k);
@@ -186,6 +196,10 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
         party_deal_restore(&p->deal, &p->course, p->host->setup, k->deal);
     p->keep.last_step = p->keep.kept_step = p->learner.applied;
     p->keep.any = true;
+    memcpy(p->course.playing, k->playing, sizeof k->playing);
+    p->purse.mechanism.bottom = (enum account_bottom)k->made;
+    p->purse.mechanism.step_noise = k->step_noise;
+    p->round.reach = k->reach;
     return s == STATUS_OK ? remember(p) : s;
 }
 

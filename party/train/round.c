@@ -61,6 +61,11 @@ void party_round_deinit(struct party_round *r)
     buf_deinit(&r->received);
 }
 
+double party_round_reach(const struct party_round *r)
+{
+    return r->shape.terms.field != NULL ? fedvs_reach(&r->shape.terms) : r->reach;
+}
+
 /* --- the generation --- */
 
 void party_round_begin(struct party_round *r, const struct party_set *set)

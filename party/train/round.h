@@ -2,7 +2,8 @@
  * and room for what goes up and comes down.
  *
  * Written by round.c, share.c and mode.c; the bytes that go up, and what they are drawn from, by
- * work.c and deal.c, and a task of missed steps, with their gradients in `received`, by catchup.c.
+ * work.c and deal.c, and a task of missed steps, with their gradients in `received`, by catchup.c;
+ * `reach` by resume.c, out of a checkpoint.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,6 +44,7 @@ struct party_round {
     struct rng noise;
     struct party_upload upload;
     struct buf received; /* others' shares, or gradients that were missed */
+    double reach;        /* party_round_reach() of a process before this one */
 };
 
 /* Others' shares, as they are in `received`. */
@@ -57,6 +59,8 @@ enum status party_round_init(struct party_round *r) MUST_USE;
 enum status party_round_make_room(struct party_round *r, const struct party_course *c) MUST_USE;
 void party_round_free_room(struct party_round *r);
 void party_round_deinit(struct party_round *r);
+/* fedvs_reach() of the last generation's terms; 0 where the run has had none. */
+double party_round_reach(const struct party_round *r);
 
 /* All hellos are good: the shape of its rounds, and, once that is complete and messages have room,
  * masks and encoding.  pairs: the set's keys. */

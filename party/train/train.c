@@ -274,7 +274,7 @@ static void report(const void *state, struct party_report *r)
     r->agenda = c->agenda;
     r->mechanism = p->purse.mechanism;
     r->bottom = c->planned ? &l->bottom.net : NULL;
-    r->reach = fedvs_reach(&p->round.shape.terms);
+    r->reach = party_round_reach(&p->round);
     r->trail = c->planned && !trail_is_shared(&c->plan) ? c->playing : l->trail.value;
     if (c->planned)
         r->down_max = wire_down_max(&c->plan, p->round.upload.share_max);

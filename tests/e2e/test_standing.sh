@@ -18,8 +18,10 @@ start() { # server | 1 | 2 | 3
         "$VFL_BIN/vfl-server" -c run/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" \
             --set protocol.patience_ms=20000 >>server.log 2>&1 &
     else
+        encodings='[pbm,gaussian]'
+        [ "$1" != 3 ] || encodings='[pbm]'
         "$VFL_BIN/vfl-party" -c run/party-"$1"/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
-            --set data.predict=run/data/party-"$1"-test.csv >>party-"$1".log 2>&1 &
+            --set policy.encodings="$encodings" --set data.predict=run/data/party-"$1"-test.csv >>party-"$1".log 2>&1 &
     fi
     echo $! >"$1.pid"
 }
@@ -53,6 +55,10 @@ trains() { # JOB: it has been through an epoch, so that a kill is in its midst
     is "$1" running && grep -q round "run/server/runs/$(run_of "$1")/metrics.jsonl"
 }
 
+has_runs() { # PARTY NUMBER
+    [ "$(find "run/party-$1/runs" -mindepth 1 -maxdepth 1 | wc -l)" = "$2" ]
+}
+
 said() { # LOG WORDS
     grep -q -e "$2" "$1"
 }
@@ -63,7 +69,7 @@ ended() { # WHO: it has ended by itself
 
 plan first 'training: {epochs: 1}'
 plan second 'training: {epochs: 2, learning_rate: 0.1}'
-plan refused 'protocol: {encoding: fixed}'
+plan refused 'protocol: {encoding: gaussian, gaussian: {match: sigma, sigma: 1}}'
 plan long 'training: {epochs: 100000}'
 plan wrong 'listen: "0.0.0.0:1"'
 plan nonsense 'training: {epochs: -1}'
@@ -72,6 +78,8 @@ plan nonsense 'training: {epochs: -1}'
 printf '\377\n' >latin.yaml
 head -c 10000000 /dev/zero | tr '\0' '\001' >large.yaml # of which JSON makes six times as much
 expect 2 'latin.yaml: no text in UTF-8' 'a plan that is no text' job submit train latin.yaml
+expect 2 'model, --absent: no text in UTF-8' 'an option that is none' \
+    job submit predict --model "$(printf '\377')" first.yaml
 with_little_memory() (
     # shellcheck disable=SC3045 # dash and bash have it
     ulimit -v 80000
@@ -113,8 +121,9 @@ same "$(cat ids)" "$(tail -n +2 scores.csv | cut -d, -f1)" 'a score for each id'
 # --- what is wrong costs itself ---
 expect 2 'listen: unknown key' 'a plan has no other keys' job submit train wrong.yaml
 expect 2 'training.epochs' 'and no values out of range' job submit train nonsense.yaml
-same 4 "$(job submit train refused.yaml)" 'a plan that the parties refuse'
+same 4 "$(job submit train refused.yaml)" 'a plan that party 3 refuses'
 expect 1 'policy.encodings' 'is over for all, by name' job wait 4
+wait_until has_runs 1 3 || not_ok 'a job that never began leaves a folder'
 same 5 "$(job submit predict --model no-such-run ids)" 'a model that there is not'
 expect 1 'no-such-run' 'is over at once' job wait 5
 expect 2 'no such job' 'no job' job show 99

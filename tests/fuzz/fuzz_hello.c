@@ -17,7 +17,7 @@ enum { MEMBERS = 3, FRAME_MAX = 4096 };
 
 static const uint8_t plan_digest[WIRE_DIGEST_BYTES] = "plan";
 static const uint8_t element[WIRE_ELEMENTS_BYTES] = "element";
-static const struct agree_terms terms = {plan_digest, 7, element};
+static const struct agree_terms terms = {plan_digest, 7, element, plan_digest};
 
 static struct sign_key key_of(uint32_t m)
 {

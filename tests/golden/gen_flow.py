@@ -36,8 +36,8 @@ def roster():
 def sid():
     """Three hellos whose bodies have 5, 0 and 100 bytes."""
     hellos = [(run(10, 5), run(1, 32)), (b"", run(2, 32)), (run(30, 100), run(3, 32))]
-    data = (b"vfl/sid/2" + run(200, 32) + struct.pack("<Q", 2**40 + 7) + run(150, 32) +
-            struct.pack("<Q", len(hellos)))
+    data = (b"vfl/sid/3" + run(200, 32) + struct.pack("<Q", 2**40 + 7) + run(150, 32) +
+            run(90, 32) + struct.pack("<Q", len(hellos)))
     for body, key in hellos:
         data += struct.pack("<Q", len(body)) + body + key
     return sha(data)

@@ -146,7 +146,8 @@ static void next_generation(struct play *p, const char *kind, const void *text, 
 
 static void relay_hellos(struct play *p)
 {
-    const struct agree_terms terms = {p->job, p->generation, p->ids.own.element};
+    const struct agree_terms terms = {p->job, p->generation, p->ids.own.element,
+                                      p->ids.own.element};
     struct wire_hello show[PARTIES];
     struct wire_msg m = {.kind = WIRE_HELLOS, .hellos = {p->generation, PARTIES, show}};
 

@@ -153,7 +153,7 @@ static const struct fault {
     {load_short, "model.load: not the weights of this bottom", "model.load: ", 2},
     {load_strange, "model.load: not the weights of this bottom", "model.load: ", 2},
     {noise_without_grid, "model.noise: no grid for this bottom", "model.noise: ", 2},
-    {disk_full, "local I/O failure", "no space left (xyzzy)", 6},
+    {disk_full, "", "no space left (xyzzy)", 6},
     {memory_short, "", "no memory for a checkpoint", 6},
     {budget_spent, "policy.max_releases.record: over its limit", "would reach 12 releases", 5},
     {ledger_full, "refused by privacy budget", "accounts for 9 mechanisms", 5},

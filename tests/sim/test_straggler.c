@@ -78,6 +78,47 @@ static void test_who_is_left_out_at_the_end_has_its_part_of_the_model(void **sta
     sim_free(s);
 }
 
+/* Whoever is killed when its model is final comes back to a server that may offer nothing more:
+ * what its package says of itself is what it would have said. */
+static void dies_near_the_end(const char *straggler)
+{
+    struct sim_options o = {.parties = 3,
+                            .train_rows = 12,
+                            .checkpoint_rounds = 1,
+                            .quiet = true,
+                            .sets = {"training.epochs=1", straggler},
+                            .party_sets = {"model.train=frozen", "data.scale=none"}};
+    struct sim *s = sim_new(&o);
+    const struct party_report *r;
+    uint64_t end, came_back = 0;
+
+    sim_run(s, HOUR_US);
+    end = sim_now_us(s);
+    assert_int_equal(party_session_report(s->party[1].session)->mechanism.bottom, ACCOUNT_FROZEN);
+    sim_free(s);
+    for (uint64_t us = end - 6000; us < end; us += 250) {
+        s = sim_new(&o);
+        sim_break_at(
+            s, (struct sim_break){.what = SIM_DEATH, .who = 1, .at_us = us, .down_us = 30000});
+        sim_run(s, HOUR_US);
+        r = party_session_report(s->party[1].session);
+        if (r->progress.final || r->progress.left_out) {
+            came_back++;
+            assert_int_equal(r->mechanism.bottom, ACCOUNT_FROZEN);
+            assert_memory_equal(r->trail, sim_server_report(s)->trail, WIRE_DIGEST_BYTES);
+        }
+        sim_free(s);
+    }
+    assert_true(came_back > 0);
+}
+
+static void test_a_process_after_the_last_one_knows_what_its_model_is(void **state)
+{
+    (void)state;
+    dies_near_the_end("protocol.straggler=drop");
+    dies_near_the_end("protocol.straggler=wait");
+}
+
 static void test_wait_gives_up_at_its_patience(void **state)
 {
     struct sim_options o = {.parties = 3, .quiet = true, .sets = {"protocol.patience_ms=5000"}};
@@ -484,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_wait_waits_for_a_slow_party_and_says_for_whom),
         cmocka_unit_test(test_drop_goes_on_without_a_late_party_and_ignores_its_late_upload),
         cmocka_unit_test(test_who_is_left_out_at_the_end_has_its_part_of_the_model),
+        cmocka_unit_test(test_a_process_after_the_last_one_knows_what_its_model_is),
         cmocka_unit_test(test_wait_gives_up_at_its_patience),
         cmocka_unit_test(test_a_party_that_never_joins_is_named),
         cmocka_unit_test(test_drop_waits_when_only_one_party_is_left),

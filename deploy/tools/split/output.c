@@ -176,6 +176,14 @@ static enum status open_outputs(struct split *s)
     return STATUS_OK;
 }
 
+/* Closed in any case; errno says why it is not whole on the disk. */
+static bool close_durably(FILE *f)
+{
+    const bool whole = fflush(f) == 0 && ferror(f) == 0 && fsync(fileno(f)) == 0;
+
+    return fclose(f) == 0 && whole;
+}
+
 /* Written to the end, or the reason why not. */
 static enum status close_outputs(struct split *s, enum status status)
 {
@@ -185,7 +193,7 @@ static enum status close_outputs(struct split *s, enum status status)
         for (uint32_t p = 0; p <= s->columns.parties; p++) {
             FILE **f = stream_of(s, set, p);
 
-            if (*f == NULL || ((ferror(*f) != 0) | (fclose(*f) != 0)) == 0 || status != STATUS_OK)
+            if (*f == NULL || close_durably(*f) || status != STATUS_OK)
                 continue;
             path_of(s, path, s->o.out, set, p);
             status = error_set(&s->err, STATUS_IO, "%s: %s", path, strerror(errno));

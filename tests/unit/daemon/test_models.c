@@ -10,9 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/daemon/models.h"
 
+#include "common/base/buf.h"
+#include "common/base/file.h"
 #include "common/daemon/answers.h"
 #include "tests/unit/daemon/packages.h"
 
@@ -162,6 +165,33 @@ static void test_a_package_in_another_runs_folder_is_refused(void **state)
     packages_deinit(&s);
 }
 
+static void test_which_was_in_use_longest_ago_is_forgotten_for_a_new_one(void **state)
+{
+    const char *dir = *state;
+    static char full[MODELS_MAX * (PACKAGE_RUN_MAX + 1)];
+    char path[512], run[PACKAGE_RUN_MAX + 1];
+    struct buf after;
+    struct error err = {0};
+
+    memset(full, 'a', sizeof full);
+    for (size_t end = PACKAGE_RUN_MAX; end < sizeof full; end += PACKAGE_RUN_MAX + 1)
+        full[end] = '\n';
+    full[sizeof full - 2] = 'b';
+    snprintf(path, sizeof path, "%s/models", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/models/served", dir);
+    assert_int_equal(file_write_atomic(path, full, sizeof full, 0600, &err), STATUS_OK);
+    assert_int_equal(models_use(dir, "newest", &err), STATUS_OK);
+    assert_served(dir, "newest");
+    buf_init(&after, sizeof full);
+    assert_int_equal(file_read_own(path, &after, &err), STATUS_OK);
+    assert_int_equal(after.len, sizeof full - (PACKAGE_RUN_MAX + 1) + strlen("newest\n"));
+    snprintf(run, sizeof run, "%.*s", PACKAGE_RUN_MAX,
+             (char *)after.data + after.len - strlen("newest\n") - PACKAGE_RUN_MAX - 1);
+    assert_int_equal(run[PACKAGE_RUN_MAX - 1], 'b');
+    buf_deinit(&after);
+}
+
 static int make_state(void **state)
 {
     static char dir[64];
@@ -192,6 +222,7 @@ int main(void)
         TEST(test_a_run_of_the_same_plan_gets_another_name),
         TEST(test_a_run_is_found_by_its_trail),
         TEST(test_going_back_is_to_the_one_before_that_is_still_there),
+        TEST(test_which_was_in_use_longest_ago_is_forgotten_for_a_new_one),
         TEST(test_a_name_leads_nowhere_else),
         TEST(test_a_package_in_another_runs_folder_is_refused),
     };

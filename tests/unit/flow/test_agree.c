@@ -22,7 +22,7 @@ enum { MEMBERS = 3 };
 
 static const uint8_t plan_digest[WIRE_DIGEST_BYTES] = {200, 201, 202};
 static const uint8_t element[WIRE_ELEMENT_BYTES] = {7, 8};
-static const struct agree_terms terms = {plan_digest, UINT64_C(1) << 40, element};
+static const struct agree_terms terms = {plan_digest, UINT64_C(1) << 40, element, plan_digest};
 
 /* A member, and its honest hello as it would arrive. */
 static struct member {
@@ -221,8 +221,8 @@ static void test_a_hello_with_an_impossible_ledger_is_refused(void **state)
 static void test_a_hello_of_another_generation_or_plan_is_refused(void **state)
 {
     uint8_t other_plan[WIRE_DIGEST_BYTES];
-    struct agree_terms later = {plan_digest, terms.generation + 1, element};
-    struct agree_terms changed = {other_plan, terms.generation, element};
+    struct agree_terms later = {plan_digest, terms.generation + 1, element, plan_digest};
+    struct agree_terms changed = {other_plan, terms.generation, element, plan_digest};
 
     (void)state;
     /* A replay: the signed hello of an earlier generation or of another plan. */
@@ -283,13 +283,15 @@ static void golden_hellos(struct agree_hello h[MEMBERS])
 
 static void test_sid_is_the_digest_that_the_header_writes_down(void **state)
 {
-    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES], sid[WIRE_DIGEST_BYTES];
-    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server};
+    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES], playing[WIRE_DIGEST_BYTES];
+    uint8_t sid[WIRE_DIGEST_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server, playing};
     struct agree_hello h[MEMBERS];
 
     (void)state;
     count_up(plan, sizeof plan, 200);
     count_up(of_server, sizeof of_server, 150);
+    count_up(playing, sizeof playing, 90);
     golden_hellos(h);
     agree_sid(sid, &t, h, MEMBERS);
     assert_memory_equal(sid, GOLDEN_SID, sizeof sid);
@@ -305,13 +307,14 @@ static void expect_other_sid(const struct agree_terms *t, const struct agree_hel
 
 static void test_sid_changes_with_every_byte_of_every_hello(void **state)
 {
-    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES];
-    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server};
+    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES], playing[WIRE_DIGEST_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server, playing};
     struct agree_hello h[MEMBERS];
 
     (void)state;
     count_up(plan, sizeof plan, 200);
     count_up(of_server, sizeof of_server, 150);
+    count_up(playing, sizeof playing, 90);
     golden_hellos(h);
     for (int m = 0; m < MEMBERS; m++) {
         for (size_t i = 0; i < h[m].body_len; i++) {
@@ -330,20 +333,26 @@ static void test_sid_changes_with_every_byte_of_every_hello(void **state)
     }
 }
 
-static void test_sid_changes_with_plan_generation_element_number_and_order_of_members(void **state)
+static void test_sid_changes_with_plan_generation_offer_number_and_order_of_members(void **state)
 {
-    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES];
-    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server};
+    uint8_t plan[WIRE_DIGEST_BYTES], of_server[WIRE_ELEMENT_BYTES], playing[WIRE_DIGEST_BYTES];
+    struct agree_terms t = {plan, (UINT64_C(1) << 40) + 7, of_server, playing};
     struct agree_hello h[MEMBERS], swapped;
 
     (void)state;
     count_up(plan, sizeof plan, 200);
     count_up(of_server, sizeof of_server, 150);
+    count_up(playing, sizeof playing, 90);
     golden_hellos(h);
     for (size_t i = 0; i < sizeof plan; i++) {
         plan[i] ^= 1;
         expect_other_sid(&t, h, MEMBERS);
         plan[i] ^= 1;
+    }
+    for (size_t i = 0; i < sizeof playing; i++) {
+        playing[i] ^= 1;
+        expect_other_sid(&t, h, MEMBERS);
+        playing[i] ^= 1;
     }
     for (unsigned bit = 0; bit < 64; bit++) {
         t.generation ^= UINT64_C(1) << bit;
@@ -489,7 +498,7 @@ int main(void)
         TEST(test_a_kept_hello_is_shown_as_it_came),
         TEST(test_sid_is_the_digest_that_the_header_writes_down),
         TEST(test_sid_changes_with_every_byte_of_every_hello),
-        TEST(test_sid_changes_with_plan_generation_element_number_and_order_of_members),
+        TEST(test_sid_changes_with_plan_generation_offer_number_and_order_of_members),
         TEST(test_bytes_cannot_move_from_one_hello_to_the_next_without_changing_sid),
         TEST(test_a_hello_with_an_impossible_ledger_is_refused),
         TEST(test_the_pair_keys_are_hkdf_over_x25519_as_the_header_writes_down),

@@ -14,7 +14,7 @@
 
 static const uint8_t digest[WIRE_DIGEST_BYTES] = {200, 201, 202};
 static const uint8_t elements[WIRE_ELEMENTS_BYTES] = {9};
-static const struct agree_terms terms = {digest, 77, elements};
+static const struct agree_terms terms = {digest, 77, elements, digest};
 
 /* A member, and its hello of before it deals. */
 static struct {

@@ -22,7 +22,7 @@ enum { FRAME_MAX = 4096, MEMBERS = 3, SHARE_BYTES = 96 };
 static const uint8_t plan_digest[WIRE_DIGEST_BYTES] = {1, 2, 3}, sid[WIRE_DIGEST_BYTES] = {4, 5, 6},
                      nonce[WIRE_KEY_BYTES] = {7}, dealing[WIRE_DIGEST_BYTES] = {8};
 static const uint8_t elements[WIRE_ELEMENTS_BYTES] = {9};
-static const struct agree_terms terms = {plan_digest, 1, elements};
+static const struct agree_terms terms = {plan_digest, 1, elements, plan_digest};
 
 static struct {
     struct sign_key key;
