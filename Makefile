@@ -180,7 +180,8 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 	$(LINK) $(DRAWS) -lcmocka $(LDLIBS)
 # Thousands of small runs: signatures and key agreement are stand-ins there (fast_crypto.h).
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
-    misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips standing)
+    misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips standing \
+    predict_deaths sequences)
 FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive equality_begin equality_end \
     equality_is_element,-Wl,--wrap=$(f))
@@ -251,7 +252,8 @@ shortage: $(BUILD)/tests/sim/test_shortage
 INTERFERENCE_SECONDS ?= 3600
 INTERFERENCE_FIRST   ?= $(shell date +%s)000000
 interference: $(PAIRS)
-	@$< --first $(INTERFERENCE_FIRST) --seconds $(INTERFERENCE_SECONDS)
+	@for p in $(PAIRS); do $$p --first $(INTERFERENCE_FIRST) \
+	    --seconds $$(($(INTERFERENCE_SECONDS) / $(words $(PAIRS)))) || exit 1; done
 check-source:
 	@$(RUN) $(SOURCE)
 

@@ -165,6 +165,15 @@ static void on_connection(void *owner, struct MHD_Connection *conn, void **socke
     }
 }
 
+static bool is_full(const struct http *h)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
+        n += h->connection[i].conn != NULL;
+    return n == HTTP_CONNECTIONS_MAX;
+}
+
 /* Whoever sends a byte now and then is never idle. */
 static bool end_late(struct http *h)
 {
@@ -198,7 +207,14 @@ static void go_on(struct http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;
 
-    (void)MHD_run(h->daemon);
+    bool full;
+
+    /* While all places are taken the library does not look at the socket, and it looks again only
+     * when it is next called: without that, whoever waits there would wait for ever. */
+    do {
+        full = is_full(h);
+        (void)MHD_run(h->daemon);
+    } while (full && !is_full(h));
     if (MHD_get_timeout(h->daemon, &ms) != MHD_YES || ms > TICK_MS)
         ms = TICK_MS;
     if (end_late(h))

@@ -9,6 +9,10 @@ cd "$dir" || exit 6
 zcat "$root/tests/data/breast_cancer.csv.gz" |
     awk -F, -v OFS=, 'NR == 1 { print } NR > 300 && NR < 340 { $1 = 2000 - NR; print }' >new.csv
 
+said() { # LOG WORDS
+    grep -q -e "$2" "$1"
+}
+
 # kind PARTIES NAME MOST OPTIONS...: MOST is how far from numpy a score may be, in units of 1e-9.
 kind() {
     kind_parties=$1 name=$2 most=$3
@@ -43,6 +47,18 @@ polynomial='--set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.
 "$VFL_BIN/vfl-party" --ledger -c fedvs/party-2/config.yaml >said
 grep -q 'predict *39' said && ok 'rows of fedvs are charged, too' || not_ok 'the ledger says otherwise'
 expect 2 'without noise' 'and nobody is left out' predict fedvs --data new.csv --absent 1
+
+# --- drop: party 4 was not in the last round, has its package all the same, and is asked like all others ---
+# shellcheck disable=SC2086 # two words
+train 4 late $clear --set protocol.encoding=float32 --set protocol.straggler=drop --set protocol.deadline_ms=1500 \
+    --set protocol.patience_ms=4000 --set training.epochs=2 --set training.batch=50 \
+    --party 4:inject.delay=const:3600 || not_ok 'training late'
+said late/server/log.txt 'going on without p4: no answer in phase round' && ok 'it was done without' ||
+    not_ok 'it was in time'
+same 3 "$(sed -n 's/.*: generation [0-9]*: \([0-9]*\) parties$/\1/p' late/server/log.txt | tail -n 1)" 'at the end, too'
+sed -i '/inject.delay/d' late/plan.txt # the trial's own: from now on it is in time
+expect 0 '' 'late predicts with all' predict late --data new.csv
+within 'as numpy does, by the package of the one that was left out, too' 0 10000 "$(apart late 1)"
 
 # --- images ---
 python3 - <<'PY'

@@ -8,13 +8,13 @@
 #include "tests/interference/crowd.h"
 
 #include "common/base/check.h"
+#include "common/base/mem.h"
 #include "tests/interference/pair.h"
 #include "tests/interference/play.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -23,8 +23,16 @@
 
 /* Pairs that were refused before anything say little: of many, so many reach a release at least. */
 enum { MANY = 1000, RELEASED_PERCENT_MIN = 70, TASK_PERCENT_MIN = 5 };
-enum { HANGS_S = 120, BATCH = 2000, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
+enum { FIRST = 1, SHOW = 3 };
+enum { HANGS_S = 120, BATCH = 2000 };
 enum { AGGREGATIONS = 4, BOTTOMS = 3, VIEWS = 2, STRAGGLERS = 3 };
+
+/* Instrumented code is many times slower: there a sample says enough. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { ONE_OF = 20 };
+#else
+enum { ONE_OF = 1 };
+#endif
 
 /* What children leave to their parent. */
 struct board {
@@ -67,19 +75,18 @@ static void play_some(struct board *b, const struct crowd *c, uint64_t behind, d
     struct play y;
 
     play_init(&y);
-    /* Thousands of worlds are made and freed: their pages stay. */
-    (void)mallopt(M_MMAP_THRESHOLD, MMAP_MIN);
-    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    (void)mallopt(M_TOP_PAD, TOP_PAD);
+    sim_keep_pages();
     for (; b->now < behind && (until == 0 || seconds() < until); b->now++) {
         alarm(HANGS_S);
-        pair_draw(&p, b->now);
+        pair_draw(&p, b->now, c->kind);
         if (!play_pair(&y, &p)) {
             printf("FAIL  pair %" PRIu64 " differs\n", b->now);
             if (b->differences++ < c->show)
                 play_print(&y, &p, false, stdout);
             (void)fflush(stdout);
         }
+        if (y.run[0].too_long)
+            printf("FAIL  pair %" PRIu64 " is longer than what is compared\n", b->now);
         count(b, &p, &y);
         b->done++;
     }
@@ -98,7 +105,7 @@ static void crashed(struct board *b, const struct crowd *c, int status)
     else
         printf("FAIL  pair %" PRIu64 " ends its process with %d\n", b->now, WEXITSTATUS(status));
     if (b->differences + b->crashes <= c->show) {
-        pair_draw(&p, b->now);
+        pair_draw(&p, b->now, c->kind);
         pair_print(&p, stdout);
     }
     b->now++;
@@ -164,10 +171,11 @@ static void print_board(const struct board *b, double took)
 }
 
 /* What makes the figure say less than it seems to: so many failures more. */
-static uint64_t too_little(const struct board *b)
+static uint64_t too_little(const struct board *b, const struct crowd *c)
 {
     uint64_t rare = 0;
-    const bool alike = b->done >= MANY && b->wider * 100 < b->done * TASK_PERCENT_MIN;
+    const bool alike =
+        c->kind == PAIR_TRAINS && b->done >= MANY && b->wider * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
 
     for (size_t t = TASK_BINARY; t <= TASK_REGRESSION; t++)
@@ -201,7 +209,63 @@ uint64_t crowd_play(const struct crowd *c, uint64_t *pairs)
     *pairs = b->done;
     printf("%" PRIu64 " pairs, %" PRIu64 " differences (%" PRIu64 " of them crashes)\n", b->done,
            found, b->crashes);
-    found += too_little(b);
+    found += too_little(b, c);
     (void)munmap(b, sizeof *b);
     return found;
+}
+
+/* --- a program --- */
+
+static int again(enum pair_kind kind, uint64_t seed)
+{
+    struct pair *p = mem_alloc(1, sizeof *p);
+    struct play y;
+    bool same;
+
+    if (p == NULL)
+        return 6;
+    play_init(&y);
+    pair_draw(p, seed, kind);
+    pair_print(p, stdout);
+    (void)fflush(stdout); /* it may crash */
+    same = play_pair(&y, p);
+    play_print(&y, p, true, stdout);
+    play_deinit(&y);
+    mem_free(p);
+    printf("%d passed, %d failed\n", same, !same);
+    return same ? 0 : 1;
+}
+
+int crowd_main(enum pair_kind kind, uint64_t most, int argc, char **argv)
+{
+    struct crowd c = {.kind = kind, .first = FIRST, .pairs = most / ONE_OF, .show = SHOW};
+    uint64_t pairs = 0, found;
+
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        const uint64_t n = value != NULL ? strtoull(value, NULL, 10) : 0;
+
+        if (value != NULL && strcmp(argv[i], "--seed") == 0)
+            return again(kind, n);
+        if (value != NULL && strcmp(argv[i], "--first") == 0) {
+            c.first = n;
+        } else if (value != NULL && strcmp(argv[i], "--pairs") == 0) {
+            c.pairs = n;
+        } else if (value != NULL && strcmp(argv[i], "--show") == 0) {
+            c.show = (unsigned)n;
+        } else if (value != NULL && strcmp(argv[i], "--seconds") == 0) {
+            c.seconds = (double)n;
+            c.pairs = UINT64_MAX - c.first;
+        } else {
+            fprintf(stderr,
+                    "usage: %s [--seed N | --first N | --pairs N | --seconds N | "
+                    "--show N]...\n",
+                    argv[0]);
+            return 2;
+        }
+    }
+    found = crowd_play(&c, &pairs);
+    printf("%llu passed, %llu failed\n", (unsigned long long)(pairs - found),
+           (unsigned long long)found);
+    return found > 0 || pairs == 0 ? 1 : 0;
 }

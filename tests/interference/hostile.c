@@ -177,6 +177,10 @@ static void spoil_fixed(const uint8_t **bytes, size_t n, struct dice *d)
 
 static void alter_broadcast(struct wire_broadcast *b, struct dice *d)
 {
+    if (b->ids.n > 0 && dice_percent(d, 50)) { /* rows are predicted */
+        spoil(&b->ids, d);
+        return;
+    }
     switch (dice_next(d) % 9) {
     case 0: shift(&b->generation, d); break;
     case 1: shift(&b->round, d); break;

@@ -7,6 +7,8 @@
 #include "common/base/mem.h"
 #include "tests/interference/hostile.h"
 #include "tests/interference/plan.h"
+#include "tests/interference/questions.h"
+#include "tests/sim/people.h"
 #include "tests/sim/world.h"
 
 #include <float.h>
@@ -14,16 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    DRAW_SHAPE,
-    DRAW_PLAN,
-    DRAW_PARTIES,
-    DRAW_TROUBLE,
-    DRAW_DATA,
-    DRAW_SIDE,
-    DRAW_LABELS,
-    DRAW_MORE
-};
 enum { PAIR_VALUES_MAX = 64 };
 
 /* --- parties --- */
@@ -82,6 +74,12 @@ static void draw_more(struct pair *p, struct dice d, bool polynomial)
         p->more = (uint32_t)dice_between(&d, 1, PAIR_MORE_MAX);
 }
 
+static void draw_persons(struct pair *p, struct dice d)
+{
+    if (dice_percent(&d, 25))
+        p->persons = (uint32_t)dice_between(&d, 1, p->options.train_rows);
+}
+
 static void draw_parties(struct pair *p, struct dice *d)
 {
     static const char *const layers[] = {"[]", "[]", "[3]", "[4, 3]"}, *const activations[] = {
@@ -107,6 +105,7 @@ static void draw_parties(struct pair *p, struct dice *d)
     p->columns = dice_percent(d, 30);
     p->record = (uint32_t)dice_between(d, 0, p->options.train_rows - 1);
     draw_more(p, dice_of(p->seed, DRAW_MORE, 0), polynomial);
+    draw_persons(p, dice_of(p->seed, DRAW_PERSONS, 0));
 }
 
 /* --- data --- */
@@ -139,19 +138,32 @@ static void fill(struct table *t, struct dice d, size_t from, size_t rows)
         t->x[i] = value(&d, look, constant);
 }
 
-/* The tables of party i in one of the two runs. */
+/* A record of one of the two runs, and where it is a person's the others of that person. */
+static void fill_record(const struct pair *p, int side, struct table *t)
+{
+    fill(t, dice_of(p->seed, DRAW_SIDE, (uint64_t)side), p->record, 1);
+    for (size_t r = p->persons == 0 ? t->rows : p->record % p->persons; r < t->rows;
+         r += p->persons) {
+        if (r != p->record)
+            fill(t, dice_of(p->seed, DRAW_SIDE, 8 + 2 * r + (uint64_t)side), r, 1);
+    }
+}
+
+/* The tables of party i in one of the two runs; that of the other kind of pairs is the same. */
 static void fill_party(const struct pair *p, uint32_t i, int side, struct table *train,
-                       struct table *test)
+                       struct table *test, struct table *predicted)
 {
     fill(train, dice_of(p->seed, DRAW_DATA, i), 0, train->rows);
     fill(test, dice_of(p->seed, DRAW_DATA, 100 + i), 0, test->rows);
+    fill(predicted, dice_of(p->seed, DRAW_DATA, 200 + i), 0, predicted->rows);
     if (i != p->victim)
         return;
     if (p->columns) {
         fill(train, dice_of(p->seed, DRAW_SIDE, (uint64_t)side), 0, train->rows);
         fill(test, dice_of(p->seed, DRAW_SIDE, 2 + (uint64_t)side), 0, test->rows);
+        fill(predicted, dice_of(p->seed, DRAW_SIDE, 4 + (uint64_t)side), 0, predicted->rows);
     } else {
-        fill(train, dice_of(p->seed, DRAW_SIDE, (uint64_t)side), p->record, 1);
+        fill_record(p, side, p->kind == PAIR_PREDICTS ? predicted : train);
     }
 }
 
@@ -200,7 +212,11 @@ void pair_arrange(const struct pair *p, struct sim *s, int side)
         to->config.train = p->bottom[i].train;
         to->config.clip = p->bottom[i].clip;
         to->config.noise = p->bottom[i].noise;
-        fill_party(p, i, side, &to->train, &to->test);
+        fill_party(p, i, side, &to->train, &to->test, &to->predicted);
+        if (p->columns && i == p->victim)
+            to->salt += 100 * (uint32_t)side; /* what was trained on other columns */
+        if (p->persons > 0)
+            sim_group(s, i, p->persons);
         if (i == p->victim && p->more > 0)
             snprintf(to->config.scale, sizeof to->config.scale, "fit");
         if (i == p->victim && p->more > 0 && side == 1) {
@@ -254,7 +270,7 @@ static void draw_trouble(struct pair *p, struct dice *d)
     p->stop_us = dice_between(d, 1000, 60000);
 }
 
-void pair_draw(struct pair *p, uint64_t seed)
+void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
 {
     struct dice shape = dice_of(seed, DRAW_SHAPE, 0), plan = dice_of(seed, DRAW_PLAN, 0),
                 parties = dice_of(seed, DRAW_PARTIES, 0), trouble = dice_of(seed, DRAW_TROUBLE, 0),
@@ -264,6 +280,7 @@ void pair_draw(struct pair *p, uint64_t seed)
 
     memset(p, 0, sizeof *p);
     p->seed = seed;
+    p->kind = kind;
     p->stopped = SIM_ANY;
     p->strict = dice_percent(&shape, 35);
     p->options = (struct sim_options){
@@ -279,6 +296,8 @@ void pair_draw(struct pair *p, uint64_t seed)
     pair_draw_plan(p, &plan);
     draw_parties(p, &parties);
     draw_trouble(p, &trouble);
+    if (kind == PAIR_PREDICTS)
+        questions_draw(p);
     for (size_t i = 0; i < PLAN_KEYS_N; i++) {
         if (p->set[i][0] != 0)
             p->options.sets[n++] = p->set[i];
@@ -291,17 +310,22 @@ void pair_draw(struct pair *p, uint64_t seed)
 static void print_sides(const struct pair *p, FILE *to)
 {
     float x[PAIR_VALUES_MAX], y[PAIR_VALUES_MAX];
-    struct table train = {.rows = p->options.train_rows, .cols = p->options.columns, .x = x},
-                 test = {.rows = p->options.test_rows, .cols = p->options.columns, .x = y};
-    const size_t from = p->columns ? 0 : p->record, rows = p->columns ? train.rows : 1;
+    float z[PAIR_VALUES_MAX];
+    const size_t cols = p->options.columns;
+    struct table train = {.rows = p->options.train_rows, .cols = cols, .x = x},
+                 test = {.rows = p->options.test_rows, .cols = cols, .x = y},
+                 predicted = {.rows = p->options.predicted, .cols = cols, .x = z};
+    const struct table *shown = p->kind == PAIR_PREDICTS ? &predicted : &train;
+    const bool all = p->columns || p->persons > 0;
+    const size_t from = all ? 0 : p->record, rows = all ? shown->rows : 1;
 
-    CHECK(train.rows * train.cols <= PAIR_VALUES_MAX && test.rows * test.cols <= PAIR_VALUES_MAX);
+    CHECK(train.rows * cols <= PAIR_VALUES_MAX && test.rows * cols <= PAIR_VALUES_MAX &&
+          predicted.rows * cols <= PAIR_VALUES_MAX);
     for (int side = 0; side < 2; side++) {
-        fill_party(p, p->victim, side, &train, &test);
+        fill_party(p, p->victim, side, &train, &test, &predicted);
         fprintf(to, "  run %c:", 'A' + side);
-        for (size_t i = from * train.cols; i < (from + rows) * train.cols; i++)
-            fprintf(to, "%s %g", i > from * train.cols && i % train.cols == 0 ? ";" : "",
-                    (double)x[i]);
+        for (size_t i = from * cols; i < (from + rows) * cols; i++)
+            fprintf(to, "%s %g", i > from * cols && i % cols == 0 ? ";" : "", (double)shown->x[i]);
         fprintf(to, "\n");
     }
 }
@@ -338,6 +362,9 @@ void pair_print(const struct pair *p, FILE *to)
             p->columns ? "all its columns\n" : "");
     if (!p->columns)
         fprintf(to, "its values of record %u\n", p->record);
+    if (p->persons > 0)
+        fprintf(to, "  rows are of %u persons, and one's are what differs\n", p->persons);
+    questions_print(p, to);
     if (p->more > 0)
         fprintf(to, "  and %u features more in run B\n", p->more);
     print_sides(p, to);

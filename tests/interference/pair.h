@@ -16,8 +16,32 @@
 #include "common/config/plan_keys.h"
 #include "tests/interference/dice.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/standing.h"
 
-enum { PAIR_PARTIES_MAX = 5, PAIR_SET_MAX = 96, PAIR_PARTY_SETS_MAX = 16, PAIR_RULES_MAX = 3 };
+enum {
+    PAIR_PARTIES_MAX = 5,
+    PAIR_SET_MAX = 96,
+    PAIR_PARTY_SETS_MAX = 16,
+    PAIR_RULES_MAX = 3,
+    PAIR_QUESTIONS_MAX = 3
+};
+
+/* What is drawn, each from a stream of its own. */
+enum {
+    DRAW_SHAPE,
+    DRAW_PLAN,
+    DRAW_PARTIES,
+    DRAW_TROUBLE,
+    DRAW_DATA,
+    DRAW_SIDE,
+    DRAW_LABELS,
+    DRAW_MORE,
+    DRAW_PERSONS,
+    DRAW_QUESTIONS
+};
+
+/* A run of training, or jobs of predictions by the model of one (questions.h). */
+enum pair_kind { PAIR_TRAINS, PAIR_PREDICTS };
 
 /* More features than p->options.columns, as a level or a missing value of one record may make. */
 enum { PAIR_MORE_MAX = 3 };
@@ -30,6 +54,7 @@ struct pair_bottom {
 
 struct pair {
     uint64_t seed;
+    enum pair_kind kind;
     struct plan plan; /* with its shape */
     char set[PLAN_KEYS_N][PAIR_SET_MAX];
     char party_set[PAIR_PARTY_SETS_MAX][PAIR_SET_MAX];
@@ -37,9 +62,13 @@ struct pair {
     bool strict;                /* the policy is the default one, or nearly */
     struct pair_bottom bottom[PAIR_PARTIES_MAX];
     uint32_t victim;
-    bool columns; /* all of the victim's values differ; else those of `record` */
-    uint32_t record;
-    uint32_t more; /* features that the victim has in run B alone, of which its rows decide */
+    bool columns;     /* all of the victim's values differ; else those of `record` */
+    uint32_t record;  /* of the training rows, or of those that are predicted */
+    uint32_t persons; /* 0: each row is its own; else row r of a table is of person r % persons, and
+                         it is one person's rows that differ */
+    uint32_t more;    /* features that the victim has in run B alone, of which its rows decide */
+    struct standing_question question[PAIR_QUESTIONS_MAX];
+    size_t questions_n;
     /* Messages that are cut, delayed, repeated, altered, or that kill who says them. */
     struct sim_rule rule[PAIR_RULES_MAX];
     size_t rules_n;
@@ -47,7 +76,7 @@ struct pair {
     uint64_t stop_us;
 };
 
-void pair_draw(struct pair *p, uint64_t seed);
+void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind);
 /* Configurations and data of one of the two runs, 0 or 1, before it begins. */
 void pair_arrange(const struct pair *p, struct sim *s, int side);
 /* The plan as --set lines, the victim, the data, the rules. */

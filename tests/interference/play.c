@@ -4,6 +4,7 @@
 #include "tests/interference/play.h"
 
 #include "tests/interference/hostile.h"
+#include "tests/interference/questions.h"
 #include "tests/sim/fast_crypto.h"
 
 #include <string.h>
@@ -34,7 +35,10 @@ static void play_side(struct play *y, const struct pair *p, int side)
     s = sim_new(&p->options);
     pair_arrange(p, s, side);
     trace_begin(&y->run[side], s);
-    sim_run(s, HOUR_US);
+    if (p->kind == PAIR_PREDICTS)
+        questions_play(p, s);
+    else
+        sim_run(s, HOUR_US);
     broken = sim_broken(s);
     if (broken != NULL)
         snprintf(y->broken, sizeof y->broken, "run %c: %s", 'A' + side, broken);

@@ -14,6 +14,8 @@
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/wire/purpose.h"
+#include "party/predict/parts.h"
+#include "party/predict/predict.h"
 #include "party/train/train.h"
 #include "tests/sim/inside.h"
 #include "tests/sim/true_sum.h"
@@ -53,7 +55,7 @@ struct watched {
     size_t keys_n, keys_max;
     uint8_t (*sid)[WIRE_DIGEST_BYTES]; /* that it confirmed; the last one is in use */
     size_t sids_n, sids_max;
-    /* Releases of each record (training, then test), for each size of the set. */
+    /* Releases of each record (training, test, predicted), for each size of the set. */
     uint32_t *charged, *released;
     uint64_t rounds; /* that it sent something in */
 };
@@ -61,7 +63,7 @@ struct watched {
 struct oracle {
     struct watched *party;
     struct true_sum *sum;
-    uint32_t parties, train_rows, rows;
+    uint32_t parties, train_rows, predicted_at, rows;
     struct sim_step *step;
     size_t steps_n, steps_max;
 };
@@ -98,7 +100,8 @@ struct oracle *oracle_new(const struct sim *s)
     CHECK(o != NULL);
     o->parties = s->options.parties;
     o->train_rows = s->options.train_rows;
-    o->rows = s->options.train_rows + s->options.test_rows;
+    o->predicted_at = s->options.train_rows + s->options.test_rows;
+    o->rows = o->predicted_at + s->options.predicted;
     cells = (size_t)(o->parties + 1) * o->rows;
     o->party = mem_alloc(o->parties, sizeof *o->party);
     CHECK(o->party != NULL);
@@ -240,7 +243,12 @@ static void was_dealt(struct sim *s, uint32_t party, struct dealt new)
     w->dealt[w->dealt_n++] = new;
 }
 
-/* Another job of a party that stands lets out nothing of a record. */
+static bool predicts(const struct party_session *p)
+{
+    return p->job == &party_predict_job;
+}
+
+/* A probe lets out nothing of a record. */
 static bool trains(const struct party_session *p)
 {
     return p->job == &party_train_job;
@@ -269,52 +277,55 @@ static void took_shares(struct sim *s, uint32_t party)
 
 /* --- I4 --- */
 
-static uint32_t *cell(const struct sim *s, uint32_t *cells, enum wire_purpose purpose,
-                      uint32_t among, uint32_t row)
+/* Where the records of the tables stand, one table behind another. */
+static uint32_t table_at(const struct sim *s, enum wire_purpose purpose, bool predicted)
+{
+    return predicted                          ? s->oracle->predicted_at
+           : purpose == PURPOSE_EVALUATE_TEST ? s->oracle->train_rows
+                                              : 0;
+}
+
+static uint32_t *cell(const struct sim *s, uint32_t *cells, uint32_t among, uint32_t record)
 {
     const struct oracle *o = s->oracle;
 
-    CHECK(among <= o->parties);
-    row += purpose == PURPOSE_EVALUATE_TEST ? o->train_rows : 0;
-    CHECK(row < o->rows);
-    return &cells[(size_t)among * o->rows + row];
+    CHECK(among <= o->parties && record < o->rows);
+    return &cells[(size_t)among * o->rows + record];
 }
 
-static void still_covered(struct sim *s, uint32_t party, enum wire_purpose purpose, uint32_t among,
-                          uint32_t row)
+static void still_covered(struct sim *s, uint32_t party, uint32_t among, uint32_t record)
 {
     struct watched *w = &s->oracle->party[party];
-    uint32_t charged = *cell(s, w->charged, purpose, among, row),
-             released = *cell(s, w->released, purpose, among, row);
+    uint32_t charged = *cell(s, w->charged, among, record),
+             released = *cell(s, w->released, among, record);
 
     if (released > charged)
-        broken(s, "I4: p%u: record %u of %s left %u times among %u, charged %u times", party + 1,
-               row, purpose_of(purpose)->name, released, among, charged);
+        broken(s, "I4: p%u: record %u left %u times among %u, charged %u times", party + 1, record,
+               released, among, charged);
 }
 
 void oracle_charged(struct sim *s, uint32_t party, const struct action_charge *c)
 {
     struct watched *w = &s->oracle->party[party];
-    uint32_t among = c->mechanism.parties;
+    const uint32_t among = c->mechanism.parties, at = table_at(s, c->purpose, c->predicts);
 
     for (size_t i = 0; i < c->n; i++) {
-        uint32_t *charged = cell(s, w->charged, c->purpose, among, c->rows[i]);
+        uint32_t *charged = cell(s, w->charged, among, at + c->rows[i]);
         if (c->give_back && *charged == 0)
             broken(s, "I4: p%u gives back what was never charged", party + 1);
         else
             *charged += c->give_back ? UINT32_MAX : 1;
-        still_covered(s, party, c->purpose, among, c->rows[i]);
+        still_covered(s, party, among, at + c->rows[i]);
     }
 }
 
-static void released_row(struct sim *s, uint32_t party, uint32_t row)
+static void released_record(struct sim *s, uint32_t party, uint32_t record)
 {
-    const struct party_task *t = &inside(s->party[party].session)->round.task;
     struct watched *w = &s->oracle->party[party];
     uint32_t among = party_session_report(s->party[party].session)->mechanism.parties;
 
-    ++*cell(s, w->released, t->purpose, among, row);
-    still_covered(s, party, t->purpose, among, row);
+    ++*cell(s, w->released, among, record);
+    still_covered(s, party, among, record);
     s->party[party].uploaded++;
 }
 
@@ -345,7 +356,8 @@ static void released(struct sim *s, uint32_t party)
              k = t->row != NULL || s->plan.protocol.aggregation != AGGREGATION_FEDVS
                      ? 1
                      : s->plan.protocol.fedvs.segments,
-             len = (rows + k - 1) / k, places = t->row != NULL ? t->rows : t->coded;
+             len = (rows + k - 1) / k, places = t->row != NULL ? t->rows : t->coded,
+             at = table_at(s, t->purpose, false);
 
     if (purpose_of(t->purpose)->deals)
         return; /* any T members learn nothing of it */
@@ -354,9 +366,32 @@ static void released(struct sim *s, uint32_t party)
         for (uint32_t r = 0; r < places; r++) {
             uint32_t row = t->row != NULL ? t->row[r] : segment * len + (uint32_t)t->place + r;
             if (row < rows)
-                released_row(s, party, row);
+                released_record(s, party, at + row);
         }
     }
+}
+
+/* The rows of the round that this message answers. */
+static void released_predicted(struct sim *s, uint32_t party)
+{
+    const struct party_predict *p = s->party[party].session->state;
+    const uint32_t rows = s->options.predicted;
+
+    numbers_hold(s, party);
+    for (uint32_t i = 0; i < p->round.rows; i++) {
+        if (p->round.row[i] < rows)
+            released_record(s, party, s->oracle->predicted_at + p->round.row[i]);
+    }
+}
+
+static void left(struct sim *s, uint32_t party)
+{
+    const struct party_session *p = s->party[party].session;
+
+    if (trains(p))
+        released(s, party);
+    else if (predicts(p))
+        released_predicted(s, party);
 }
 
 void oracle_sent(struct sim *s, uint32_t party, const struct wire_msg *m)
@@ -371,13 +406,13 @@ void oracle_sent(struct sim *s, uint32_t party, const struct wire_msg *m)
         used(s, party,
              (struct use){.kind = m->kind, .purpose = m->share.purpose, .round = m->share.round},
              m->share.sealed);
-        released(s, party);
+        left(s, party);
     } else if (m->kind == WIRE_UPLOAD) {
         used(s, party,
              (struct use){.kind = m->kind, .purpose = m->upload.purpose, .round = m->upload.round},
              m->upload.payload);
-        if (!shares && trains(s->party[party].session))
-            released(s, party);
+        if (!shares)
+            left(s, party);
     }
 }
 

@@ -8,10 +8,10 @@
 #include "common/daemon/package.h"
 #include "common/flow/job.h"
 #include "common/flow/prediction.h"
-#include "common/nn/head.h"
 #include "party/core.h"
 #include "party/predict/predict.h"
 #include "server/parts.h"
+#include "tests/sim/packages.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -28,49 +28,18 @@ static const struct table none;
 
 /* --- models and rows --- */
 
-static void make_package(struct package *to, struct package *about, const struct nn_spec *spec,
-                         uint32_t salt)
-{
-    struct arena arena = {0};
-    struct error err = {0};
-    float weight[64];
-    struct nn_net net;
-    struct buf out;
-
-    for (uint32_t i = 0; i < 64; i++)
-        weight[i] = sinf((float)(i + 7 * salt));
-    assert_int_equal(arena_init(&arena, nn_net_bytes(spec)), STATUS_OK);
-    assert_int_equal(nn_net_init(&net, spec, &arena), STATUS_OK);
-    nn_net_set_params(&net, weight);
-    buf_init(&out, 1 << 16);
-    assert_int_equal(package_print(about, &net, &out, &err), STATUS_OK);
-    package_init(to);
-    assert_int_equal(package_parse(to, out.data, out.len, &err), STATUS_OK);
-    buf_deinit(&out);
-    arena_deinit(&arena);
-}
-
 static void make_models(struct play *p)
 {
     const uint32_t width = p->plan.model.embedding;
-    struct nn_spec bottom = {.layers = 1,
-                             .width = {COLS, width},
-                             .act = {NN_ACT_TANH},
-                             .out_scale = (float)p->plan.protocol.clip,
-                             .rows_max = 1},
-                   head = {.layers = 1,
-                           .width = {width, p->plan.shape.outputs},
-                           .act = {NN_ACT_NONE},
-                           .out_scale = 1,
-                           .rows_max = 1};
-    struct package about = {.plan = p->plan, .cols = COLS};
+    const struct nn_spec bottom = {.layers = 1,
+                                   .width = {COLS, width},
+                                   .act = {NN_ACT_TANH},
+                                   .out_scale = (float)p->plan.protocol.clip,
+                                   .rows_max = 1};
 
-    snprintf(about.run, sizeof about.run, "abc");
-    memset(about.trail, 7, sizeof about.trail);
     for (uint32_t i = 0; i < PARTIES; i++)
-        make_package(&p->player[i].model, &about, &bottom, i);
-    about.role = PACKAGE_HEAD;
-    make_package(&p->head, &about, &head, PARTIES);
+        packages_bottom(&p->player[i].model, &p->plan, &bottom, i);
+    packages_head(&p->head, &p->plan, PARTIES);
 }
 
 /* Ids 1000, 1001, ...; asked for backwards. */

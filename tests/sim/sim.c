@@ -12,6 +12,7 @@
 #include "tests/sim/during.h"
 #include "tests/sim/flight.h"
 #include "tests/sim/life.h"
+#include "tests/sim/people.h"
 #include "tests/sim/world.h"
 
 #include <stdio.h>
@@ -211,6 +212,15 @@ void sim_rule(struct sim *s, struct sim_rule r)
 {
     CHECK(s->rules_n < SIM_RULES_MAX);
     s->rule[s->rules_n++] = r;
+}
+
+void sim_group(struct sim *s, uint32_t party, uint32_t persons)
+{
+    struct sim_party *p = &s->party[party];
+
+    people_make(&p->persons, p->train.rows, p->test.rows, persons);
+    if (p->predicted.rows > 0)
+        people_make(&p->persons_predicted, 0, p->predicted.rows, persons);
 }
 
 void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status status)

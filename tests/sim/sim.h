@@ -109,10 +109,15 @@ struct sim_options {
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;
     bool stands; /* processes play one job after another, of which none is there yet (standing.h) */
+    uint32_t predicted; /* rows of each party's data.predict, with ids 0, 1, ... */
     uint64_t work_us; /* a piece of work takes up to so long, as the seed says; 0: no time at all */
 };
 
 struct sim;
+
+/* Who makes and frees thousands of worlds keeps their pages, or else much of the time goes into
+ * giving them back and taking them again. */
+void sim_keep_pages(void);
 
 struct sim *sim_new(const struct sim_options *o);
 void sim_free(struct sim *s);
@@ -127,6 +132,8 @@ void sim_during(struct sim *s, struct sim_during d);
 /* A party whose table has other rows or ids: called before sim_run. */
 struct table *sim_party_train(struct sim *s, uint32_t party);
 struct roster *sim_party_roster(struct sim *s, uint32_t party);
+/* Its rows are of so many persons (people.h). */
+void sim_group(struct sim *s, uint32_t party, uint32_t persons);
 /* The n-th charge (from 1) of this party fails with this status. */
 void sim_fail_charge(struct sim *s, uint32_t party, uint32_t nth, enum status status);
 /* Its ledger takes no further mechanism. */

@@ -6,23 +6,29 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/flow/job.h"
+#include "common/flow/prediction.h"
 #include "party/checkpoint.h"
+#include "party/core.h"
+#include "party/predict/predict.h"
+#include "server/parts.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/life.h"
 #include "tests/sim/probe_server.h"
+#include "tests/sim/served.h"
 #include "tests/sim/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_MAX = 32 };
+enum { RUNS_MAX = 64 };
 
 /* Of the runs that are not on a process' disk just now. */
 struct shelf {
     bool any;
     uint8_t now[WIRE_DIGEST_BYTES]; /* what the disk is of */
     uint8_t digest[RUNS_MAX][WIRE_DIGEST_BYTES];
-    struct sim_disk run[RUNS_MAX];
+    struct sim_disk *run[RUNS_MAX];
     size_t n;
 };
 
@@ -31,21 +37,25 @@ struct standing {
     struct standing_job job;
     uint8_t digest[WIRE_DIGEST_BYTES]; /* of a probe */
     struct probe_server probe;
+    struct served served;
     struct shelf server, party[SIM_PARTIES_MAX];
 };
 
-struct standing *standing_new(void)
+struct standing *standing_new(const struct sim *s)
 {
     struct standing *st = mem_alloc(1, sizeof *st);
 
     CHECK(st != NULL);
+    served_init(&st->served, s);
     return st;
 }
 
 static void free_shelf(struct shelf *h)
 {
-    for (size_t i = 0; i < h->n; i++)
-        disk_deinit(&h->run[i]);
+    for (size_t i = 0; i < h->n; i++) {
+        disk_deinit(h->run[i]);
+        mem_free(h->run[i]);
+    }
 }
 
 void standing_free(struct standing *st)
@@ -56,6 +66,7 @@ void standing_free(struct standing *st)
     for (size_t i = 0; i < SIM_PARTIES_MAX; i++)
         free_shelf(&st->party[i]);
     secagg_server_free(st->probe.sum);
+    served_deinit(&st->served);
     mem_free(st);
 }
 
@@ -65,12 +76,14 @@ static struct sim_disk *run_of(struct shelf *h, const uint8_t digest[WIRE_DIGEST
 {
     for (size_t i = 0; i < h->n; i++) {
         if (memcmp(h->digest[i], digest, WIRE_DIGEST_BYTES) == 0)
-            return &h->run[i];
+            return h->run[i];
     }
     CHECK(h->n < RUNS_MAX);
     memcpy(h->digest[h->n], digest, WIRE_DIGEST_BYTES);
-    disk_init(&h->run[h->n]);
-    return &h->run[h->n++];
+    h->run[h->n] = mem_alloc(1, sizeof *h->run[h->n]);
+    CHECK(h->run[h->n] != NULL);
+    disk_init(h->run[h->n]);
+    return h->run[h->n++];
 }
 
 static void swap_runs(struct sim_disk *a, struct sim_disk *b)
@@ -97,6 +110,19 @@ static void turn_to(struct sim_disk *disk, struct shelf *h, const uint8_t digest
     h->any = true;
 }
 
+/* As recall_answers of party/run.c has it; of rows to predict nothing is kept. */
+static void recall_answers(const struct sim_party *p, struct party_setup *setup)
+{
+    static const struct table none;
+    const struct standing *st = p->world->standing;
+
+    setup->data.train = setup->data.test = &none;
+    if (st->job.asked.without != p->self + 1)
+        setup->answers = (struct party_answers){.model = &st->served.bottom[p->self],
+                                                .rows = &p->predicted,
+                                                .persons = &p->persons_predicted};
+}
+
 enum status standing_recall(void *owner, const struct wire_job *job,
                             const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
                             struct error *err)
@@ -104,9 +130,16 @@ enum status standing_recall(void *owner, const struct wire_job *job,
     struct sim_party *p = owner;
     struct sim_disk *disk = &p->disk;
 
-    (void)job;
     (void)err;
     turn_to(disk, &p->world->standing->party[p->self], digest);
+    p->playing = true;
+    setup->answers = (struct party_answers){.model = NULL};
+    setup->data.train = &p->train;
+    setup->data.test = &p->test;
+    if (job_is(job, JOB_PREDICT)) {
+        recall_answers(p, setup);
+        return STATUS_OK;
+    }
     if (disk->saved.len > 0)
         setup->saved = (struct party_saved){.last = disk->saved.data,
                                             .last_n = disk->saved.len,
@@ -138,6 +171,8 @@ static void party_ended(struct sim_party *p, enum wire_outcome outcome)
 {
     struct buf older = p->disk.before;
 
+    if (!p->playing || p->session->job == &party_predict_job)
+        return; /* stopped between two jobs, or of what nobody goes on with */
     if (!party_checkpoint_needed(party_session_report(p->session), outcome)) {
         p->disk.saved.len = p->disk.before.len = 0;
         return;
@@ -154,10 +189,13 @@ void standing_ended(struct sim *s, int who, const struct action *finish)
 
     if (who != SIM_SERVER) {
         party_ended(&s->party[who], finish->outcome);
+        s->party[who].playing = false;
         return;
     }
     if (st->plays && st->job.kind == STANDING_TRAIN)
         server_ended(s, finish->outcome);
+    if (st->plays && st->job.kind == STANDING_PREDICT)
+        served_keep(&st->served, s->server);
     st->plays = false;
 }
 
@@ -211,23 +249,74 @@ static void begin_probe(struct sim *s)
     server_session_play(s->server, &terms, &probe_server_job, &st->probe);
 }
 
+/* Rounds of another length than a right server's, and parties left out where it would leave out
+ * none, are the parties' to take or leave. */
+static void ask_as_told(struct server_session *server, const struct standing_question *q)
+{
+    struct server_predict *p = server->predict;
+
+    if (q->batch > 0 && q->batch < p->about.batch)
+        p->about.batch = q->batch;
+    for (uint32_t i = 0; i < SIM_PARTIES_MAX; i++)
+        p->about.absent[i] = q->absent >> i & 1;
+    p->text.len = 0;
+    CHECK(prediction_print(&p->about, &p->text) == STATUS_OK);
+    job_digest(p->digest, JOB_PREDICT, p->text.data, p->text.len);
+    server->fed.terms.text = (struct wire_bytes){p->text.data, p->text.len};
+}
+
+/* What is asked for was said when it was first played: a server that died has kept nothing more. */
+static void begin_predict(struct sim *s)
+{
+    struct standing *st = s->standing;
+    struct server_setup setup = {
+        .asked = &st->served.question,
+        .roster = &s->roster,
+        .clock_us = world_server_setup(s).clock_us,
+        .counts = compared_counts(&s->disk.compared),
+        .id_mismatches = s->id_mismatches,
+        .floor = disk_floor(&s->disk),
+    };
+    struct error err = {0};
+
+    if (server_session_next(s->server, &setup, &err) != STATUS_OK) {
+        fprintf(stderr, "sim: predictions: %s\n", err.text);
+        CHECK(!"a server that asks");
+    }
+    ask_as_told(s->server, &st->job.asked);
+    s->plan = s->server->predict->plan;
+}
+
 void standing_again(struct sim *s)
 {
     if (!s->standing->plays)
         return;
-    if (s->standing->job.kind == STANDING_TRAIN)
-        begin_train(s);
-    else
-        begin_probe(s);
+    switch (s->standing->job.kind) {
+    case STANDING_TRAIN: begin_train(s); break;
+    case STANDING_PROBE: begin_probe(s); break;
+    case STANDING_PREDICT: begin_predict(s); break;
+    }
 }
 
 void standing_play(struct sim *s, const struct standing_job *job)
 {
     CHECK(!s->standing->plays && world_up(s, SIM_SERVER) && !world_works(s, SIM_SERVER));
     s->standing->job = *job;
+    if (job->kind == STANDING_PREDICT) {
+        served_make(&s->standing->served, s, &job->plan);
+        if (served_ask(&s->standing->served, &job->asked) == 0)
+            return;
+    }
     s->standing->plays = true;
     standing_again(s);
     world_tell_server(s, &(struct event){.kind = EVENT_START});
+}
+
+const float *standing_score(const struct sim *s, uint32_t row)
+{
+    const struct served *v = &s->standing->served;
+
+    return v->made && v->known[row] ? v->score + (size_t)row * v->outputs : NULL;
 }
 
 bool standing_plays(const struct sim *s)

@@ -12,20 +12,32 @@
 
 #include "tests/sim/sim.h"
 
-struct standing_job {
-    enum { STANDING_TRAIN, STANDING_PROBE } kind;
-    struct plan plan;    /* of training */
-    const char *numbers; /* of a probe: its text */
+/* Rows that are predicted (served.h). */
+struct standing_question {
+    uint32_t first, rows, batch; /* batch: of each round at most; 0: as the server has it */
+    uint64_t absent;             /* parties (bits) that are left out */
+    bool anew;                   /* what was answered before is asked again */
+    bool twice;                  /* each row in one job */
+    uint32_t without;            /* a party that has no such model, from 1; 0: all have it */
 };
 
-/* It begins; sim_run plays it. */
+struct standing_job {
+    enum { STANDING_TRAIN, STANDING_PROBE, STANDING_PREDICT } kind;
+    struct plan plan;    /* of training, or of the model that predicts */
+    const char *numbers; /* of a probe: its text */
+    struct standing_question asked;
+};
+
+/* It begins; sim_run plays it.  Where all answers were kept nobody is asked, and it is over. */
 void standing_play(struct sim *s, const struct standing_job *job);
 bool standing_plays(const struct sim *s); /* the server has a job */
+/* What was answered of this row, a score for each output; NULL: nothing yet. */
+const float *standing_score(const struct sim *s, uint32_t row);
 /* SIM_SERVER or a party was stopped, and its process is started again. */
 void standing_start(struct sim *s, int who);
 
 /* For the simulation alone. */
-struct standing *standing_new(void);
+struct standing *standing_new(const struct sim *s);
 void standing_free(struct standing *st);
 void standing_ended(struct sim *s, int who, const struct action *finish);
 void standing_again(struct sim *s); /* a server without a job: that which was being played */

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "server/parts.h"
+#include "tests/sim/standing.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -161,11 +162,69 @@ static void test_the_log_says_nothing_of_records_and_keys(void **state)
                              .party_sets = {"model.layers=[]", "model.polynomial.degree=1"}});
 }
 
+/* --- versions --- */
+
+static void other_version(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    m->join.version = WIRE_VERSION + 1;
+}
+
+/* A line that has all these words, one behind the other. */
+static bool has_line(const struct said *log, const char *first, const char *then)
+{
+    const char *at = strstr(log->text, first), *end = at == NULL ? NULL : strchr(at, '\n');
+    const char *found = at == NULL ? NULL : strstr(at, then);
+
+    return found != NULL && found < end;
+}
+
+/* Whoever stands comes again and again, is never let in, and the others play on with it once it is
+ * of their version. */
+static void test_a_side_of_another_version_is_refused_in_a_line_that_names_both(void **state)
+{
+    static struct said out;
+    const struct sim_options o = {.parties = 3,
+                                  .train_rows = 12,
+                                  .quiet = true,
+                                  .stands = true,
+                                  .reconnect_us = 30000000,
+                                  .checkpoint_rounds = 1};
+    const struct ear ear = ear_open();
+    struct sim *s = sim_new(&o);
+    const struct standing_job job = {.kind = STANDING_TRAIN, .plan = s->plan};
+    char both[64];
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_ALTER, .from = 1, .kind = WIRE_JOIN, .alter = other_version});
+    standing_play(s, &job);
+    sim_run(s, HOUR_US);
+    assert_false(standing_plays(s));
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    assert_int_equal(sim_server_report(s)->presence.joined[1], 0);
+    assert_false(s->server->fed.peer[1].present);
+    s->rules_n = 0; /* it was replaced by one of the server's version */
+    sim_run(s, HOUR_US);
+    standing_play(s, &job);
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (int who = SIM_SERVER; who < 3; who++)
+        assert_false((who < 0 ? sim_server_end(s) : sim_party_end(s, (uint32_t)who))->over);
+    sim_free(s);
+    ear_close(&ear, &out);
+    snprintf(both, sizeof both, "speaks protocol version %d, this server %d", WIRE_VERSION + 1,
+             WIRE_VERSION);
+    assert_true(has_line(&out, "warn: p2: ", both));
+    assert_true(has_line(&out, "the server refuses: p2: ", both));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_member_that_comes_and_goes_does_not_fill_the_log),
         cmocka_unit_test(test_the_log_says_nothing_of_records_and_keys),
+        cmocka_unit_test(test_a_side_of_another_version_is_refused_in_a_line_that_names_both),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

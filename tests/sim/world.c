@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "party/predict/predict.h"
 #include "party/train/train.h"
 #include "server/parts.h"
 #include "tests/sim/disk.h"
@@ -14,11 +15,13 @@
 #include "tests/sim/probe_party.h"
 #include "tests/sim/standing.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 7 };
+enum { SEED = 7, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
 
 static uint64_t still(void)
 {
@@ -198,7 +201,8 @@ void world_new_party(struct sim *s, uint32_t i)
     struct sim_party *p = &s->party[i];
     bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
     static const struct party_job *const jobs[] = {&party_train_job, NULL};
-    static const struct party_job *const both[] = {&party_train_job, &probe_party_job, NULL};
+    static const struct party_job *const all[] = {&party_train_job, &party_predict_job,
+                                                  &probe_party_job, NULL};
     struct party_setup setup = {
         .jobs = jobs,
         .config = &p->config,
@@ -207,13 +211,14 @@ void world_new_party(struct sim *s, uint32_t i)
         .key = &p->key,
         .data.train = &p->train,
         .data.test = &p->test,
+        .data.persons = &p->persons,
         .data.labels = s->options.unlabelled ? NULL : &s->labels,
         .start.seeded = !s->options.unseeded,
         .start.seed = SEED,
         .ledger.spent = nothing_spent,
         .ledger.takes = takes,
         .ledger.may_answer = may_answer,
-        .ledger.records = p->train.rows + p->test.rows,
+        .ledger.records = p->train.rows + p->test.rows + p->predicted.rows,
         .ledger.sequence = sequence,
         .ledger.seen = seen,
         .ledger.owner = p,
@@ -230,9 +235,10 @@ void world_new_party(struct sim *s, uint32_t i)
     struct error err = {0};
 
     if (s->standing != NULL) {
-        setup.jobs = both;
+        setup.jobs = all;
         setup.recall = standing_recall;
         setup.saved = (struct party_saved){0};
+        p->playing = false;
     }
     world_new_driver(s, (int)i);
     p->disk.keeps_shares = disk;
@@ -272,10 +278,11 @@ static void make_party(struct sim *s, uint32_t i)
     if (s->options.motley && p->config.degree > 0)
         p->config.degree = 1 + i % 3;
     p->world = s;
-    p->self = i;
+    p->self = p->salt = i;
     p->roster = s->roster;
     fill_table(&p->train, s->options.train_rows, columns, i + 1);
     fill_table(&p->test, s->options.test_rows, columns, i + 101);
+    fill_table(&p->predicted, s->options.predicted, columns, i + 201);
     CHECK(wire_unpacker_init(&p->unpacker, s->options.unpacker) == STATUS_OK);
     p->connect_us = 1000 * (i + 1);
     world_new_party(s, i);
@@ -423,7 +430,7 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
     s->party = mem_alloc(o->parties, sizeof *s->party);
     CHECK(s->party != NULL);
     buf_init(&s->transcript, 1 << 26);
-    s->standing = o->stands ? standing_new() : NULL;
+    s->standing = o->stands ? standing_new(s) : NULL;
     make_plan(s);
     make_roster(s, old);
     make_labels(s);
@@ -444,6 +451,13 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
     }
     make_server(s);
     return s;
+}
+
+void sim_keep_pages(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_MIN);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    (void)mallopt(M_TOP_PAD, TOP_PAD);
 }
 
 struct sim *sim_new(const struct sim_options *o)
@@ -468,6 +482,9 @@ void sim_free(struct sim *s)
         sign_key_deinit(&p->key);
         table_deinit(&p->train);
         table_deinit(&p->test);
+        table_deinit(&p->predicted);
+        persons_deinit(&p->persons);
+        persons_deinit(&p->persons_predicted);
         wire_unpacker_deinit(&p->unpacker);
         buf_deinit(&p->frame);
         disk_deinit(&p->disk);

@@ -66,7 +66,9 @@ struct sim_party {
     struct config_party config;
     struct roster roster;
     struct sign_key key;
-    struct table train, test;
+    struct table train, test, predicted;
+    struct persons persons, persons_predicted; /* none is named but by sim_group */
+    uint32_t salt;                             /* of its model's weights (packages.h) */
     struct party_session *session;
     struct wire_unpacker unpacker;
     struct driver driver;
@@ -85,6 +87,7 @@ struct sim_party {
     uint64_t charged, uploaded;
     size_t down_max; /* of the largest frame it takes */
     uint32_t charges, fail_charge;
+    bool playing;   /* a job that this process was offered is not over (standing.h) */
     bool full;      /* its ledger takes no further mechanism */
     bool overasked; /* for too many ids that it does not have */
     enum status fail_status;

@@ -223,6 +223,39 @@ static void test_a_connection_lasts_so_long_whatever_it_sends(void **state)
     assert_int_equal(world.asked, 0);
 }
 
+/* Whoever comes when all places are taken waits, whether these end one by one or all at once, and
+ * nothing else ever happens at the socket. */
+static void test_one_more_than_there_are_places_for_is_heard_when_one_is_free(void **state)
+{
+    int fd[HTTP_CONNECTIONS_MAX], waits;
+    const char *const ends[] = {"one by one", "late", "closed"};
+
+    (void)state;
+    for (size_t how = 0; how < sizeof ends / sizeof *ends; how++) {
+        for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
+            fd[i] = dial();
+            say(fd[i], "GET / HTTP/1.1\r\nHost: x\r\n" WITH);
+            uv_run(&world.uv, UV_RUN_NOWAIT);
+        }
+        waits = dial();
+        say(waits, "GET /waits HTTP/1.1\r\nHost: x\r\n" WITH "\r\n");
+        for (int k = 0; k < 8; k++)
+            uv_run(&world.uv, UV_RUN_NOWAIT);
+        assert_int_equal(world.asked, how == 0 ? 0 : how == 1 ? 2 : 3);
+        if (how == 0)
+            say(fd[7], "\r\n");
+        if (how == 1)
+            world.now_us += HTTP_DEADLINE_S * 1000000ull;
+        for (size_t i = 0; how == 2 && i < HTTP_CONNECTIONS_MAX; i++)
+            close(fd[i]);
+        expect(hear(waits), "GET /waits 0");
+        for (size_t i = 0; how < 2 && i < HTTP_CONNECTIONS_MAX; i++)
+            close(fd[i]);
+        for (int k = 0; k < 8; k++)
+            uv_run(&world.uv, UV_RUN_NOWAIT);
+    }
+}
+
 static void test_the_socket_is_the_owners_and_replaces_none_but_a_socket(void **state)
 {
     struct http *own = world.http;
@@ -252,6 +285,7 @@ int main(void)
         IN_A_WORLD(test_what_is_no_request_ends_its_connection_alone),
         IN_A_WORLD(test_a_head_without_end_is_cut_off),
         IN_A_WORLD(test_a_connection_lasts_so_long_whatever_it_sends),
+        IN_A_WORLD(test_one_more_than_there_are_places_for_is_heard_when_one_is_free),
         IN_A_WORLD(test_the_socket_is_the_owners_and_replaces_none_but_a_socket),
     };
 

@@ -1,0 +1,114 @@
+/* packages.c -- what packages.h says.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/packages.h"
+
+#include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/config/aggregation.h"
+#include "common/nn/head.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_MAX = 1 << 20, REACH = 4 };
+
+/* --- shapes --- */
+
+static enum nn_act activation_of(enum plan_activation a)
+{
+    switch (a) {
+    case ACTIVATION_RELU: return NN_ACT_RELU;
+    case ACTIVATION_TANH: return NN_ACT_TANH;
+    case ACTIVATION_SIGMOID: return NN_ACT_SIGMOID;
+    case ACTIVATION_NONE: break;
+    }
+    return NN_ACT_NONE;
+}
+
+struct nn_spec packages_bottom_spec(const struct config_party *c, const struct plan *p,
+                                    uint32_t cols)
+{
+    struct nn_spec spec = {.layers = 1, .out_scale = 1, .rows_max = 1, .degree = c->degree};
+
+    spec.width[0] = cols;
+    if (c->degree > 0) {
+        spec.x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN);
+    } else {
+        spec.layers = c->layers.n + 1;
+        spec.out_scale = (float)p->protocol.clip;
+        for (size_t i = 0; i < c->layers.n; i++) {
+            spec.width[i + 1] = c->layers.width[i];
+            spec.act[i] = activation_of(c->activation);
+        }
+        spec.act[spec.layers - 1] = NN_ACT_TANH;
+    }
+    spec.width[spec.layers] = p->model.embedding;
+    return spec;
+}
+
+/* --- files --- */
+
+static void set_weights(struct nn_net *net, uint32_t salt)
+{
+    const size_t n = nn_spec_params(&net->spec);
+    float *weight = mem_alloc(n + 1, sizeof *weight);
+
+    CHECK(weight != NULL);
+    for (size_t i = 0; i < n; i++)
+        weight[i] = sinf((float)(i + 7 * (size_t)salt));
+    nn_net_set_params(net, weight);
+    mem_free(weight);
+}
+
+static void make(struct package *to, struct package *about, const struct nn_spec *spec,
+                 uint32_t salt)
+{
+    struct arena arena = {0};
+    struct error err = {0};
+    struct nn_net net;
+    struct buf out;
+
+    snprintf(about->run, sizeof about->run, "abc");
+    memset(about->trail, 7, sizeof about->trail);
+    buf_init(&out, FILE_MAX);
+    CHECK(arena_init(&arena, nn_net_bytes(spec)) == STATUS_OK);
+    CHECK(nn_net_init(&net, spec, &arena) == STATUS_OK);
+    set_weights(&net, salt);
+    CHECK(package_print(about, &net, &out, &err) == STATUS_OK);
+    package_deinit(to);
+    package_init(to);
+    if (package_parse(to, out.data, out.len, &err) != STATUS_OK) {
+        fprintf(stderr, "a package by a formula: %s\n", err.text);
+        CHECK(!"it is not one");
+    }
+    buf_deinit(&out);
+    arena_deinit(&arena);
+}
+
+void packages_bottom(struct package *to, const struct plan *p, const struct nn_spec *spec,
+                     uint32_t salt)
+{
+    struct package about = {.plan = *p, .cols = spec->width[0]};
+
+    /* How far embeddings reach is the plan's to bound, whatever is in the rows. */
+    if (aggregation_of(p)->polynomial)
+        about.reach = REACH;
+    make(to, &about, spec, salt);
+}
+
+void packages_head(struct package *to, const struct plan *p, uint32_t salt)
+{
+    struct package about = {.role = PACKAGE_HEAD, .plan = *p};
+    struct arena arena = {0};
+    struct nn_head head;
+
+    CHECK(arena_init(&arena, nn_head_bytes(p, 1)) == STATUS_OK);
+    CHECK(nn_head_init(&head, p, 1, &arena, NULL) == STATUS_OK);
+    if (aggregation_of(p)->polynomial)
+        about.reach = REACH;
+    make(to, &about, &head.net.spec, salt);
+    arena_deinit(&arena);
+}
