@@ -3,10 +3,27 @@
  */
 #include "party/persons.h"
 
+#include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/data/schedule.h"
 
+#include <string.h>
+
 enum { WALK_ROWS_MAX = 1 << 24 }; /* a fifth of a second */
+
+static void count(struct persons *p)
+{
+    p->most = 0;
+    memset(p->train, 0, p->group.n * sizeof *p->train);
+    memset(p->test, 0, p->group.n * sizeof *p->test);
+    for (size_t i = 0; i < p->group.rows; i++) {
+        uint32_t *rows = i < p->train_rows ? p->train : p->test, of = p->group.of[i];
+
+        rows[of]++;
+        if (i < p->train_rows && rows[of] > p->most)
+            p->most = rows[of];
+    }
+}
 
 enum status persons_init(struct persons *p, struct group *g, size_t train_rows, struct error *err)
 {
@@ -16,13 +33,32 @@ enum status persons_init(struct persons *p, struct group *g, size_t train_rows, 
     p->test = mem_alloc(p->group.n, sizeof *p->test);
     if (p->train == NULL || p->test == NULL)
         return error_set(err, STATUS_MEMORY, "data.group: no memory for %u groups", p->group.n);
-    for (size_t i = 0; i < p->group.rows; i++) {
-        uint32_t *rows = i < train_rows ? p->train : p->test, of = p->group.of[i];
+    count(p);
+    return STATUS_OK;
+}
 
-        rows[of]++;
-        if (i < train_rows && rows[of] > p->most)
-            p->most = rows[of];
+/* Both tables still have each row once. */
+enum status persons_split(struct persons *p, const struct validate *v, struct error *err)
+{
+    struct group *g = &p->group;
+    uint32_t *at = mem_alloc(g->rows, sizeof *at), *of = mem_alloc(g->rows, sizeof *of);
+
+    CHECK(g->rows == v->left + v->held);
+    if (at == NULL || of == NULL) {
+        mem_free(at);
+        mem_free(of);
+        return error_set(err, STATUS_MEMORY, "data.group: no memory for %zu rows", g->rows);
     }
+    for (size_t i = 0; i < g->rows; i++) {
+        at[i] = g->at[v->from[i]];
+        of[i] = g->of[v->from[i]];
+    }
+    mem_free(g->at);
+    mem_free(g->of);
+    g->at = at;
+    g->of = of;
+    p->train_rows = v->left;
+    count(p);
     return STATUS_OK;
 }
 

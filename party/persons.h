@@ -11,6 +11,7 @@
 
 #include "common/config/plan.h"
 #include "common/data/group.h"
+#include "common/data/validate.h"
 #include "common/flow/agenda.h"
 
 struct persons {
@@ -23,6 +24,8 @@ struct persons {
 /* Takes the group over, whose first train_rows rows are the training table's. */
 enum status persons_init(struct persons *p, struct group *g, size_t train_rows,
                          struct error *err) MUST_USE;
+/* Rows that were trained on are evaluated now: the group's rows as the tables have them by now. */
+enum status persons_split(struct persons *p, const struct validate *v, struct error *err) MUST_USE;
 void persons_deinit(struct persons *p); /* safe on a zeroed struct */
 
 /* Is a column named at all?  Otherwise each row is its own. */

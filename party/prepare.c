@@ -13,6 +13,7 @@
 #include "common/data/intake.h"
 #include "common/data/schema_fit.h"
 #include "common/data/schema_text.h"
+#include "common/data/validate.h"
 #include "common/nn/safetensors.h"
 
 #include <string.h>
@@ -362,6 +363,20 @@ static enum status check_kept(const struct party_inputs *in, struct error *err)
     return s == STATUS_OK ? s : error_wrap(err, "data.train");
 }
 
+/* Rows to choose by are none to train on, nor to scale by. */
+static enum status keep_back(struct party_inputs *in, struct error *err)
+{
+    struct validate v = {0};
+    enum status s = validate_split(&v, &in->train, &in->test, in->config.validate, err);
+
+    if (s == STATUS_OK && persons_named(&in->persons))
+        s = persons_split(&in->persons, &v, err);
+    if (s == STATUS_OK && in->labels.rows > 0)
+        s = validate_cut(&v, &in->labels, err);
+    validate_deinit(&v);
+    return s;
+}
+
 enum status party_inputs_read(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group;
@@ -371,6 +386,8 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         s = read_persons(in, err);
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
         s = read_labels(in, err);
+    if (s == STATUS_OK && in->config.validate > 0)
+        s = keep_back(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
         s = read_weights(in, err);
     if (s == STATUS_OK)

@@ -21,7 +21,7 @@ struct party_inputs {
     struct roster roster;
     uint32_t self; /* index in the roster */
     struct sign_key key;
-    struct table train, test; /* test: no rows when there is none */
+    struct table train, test; /* test: with what data.validate keeps back; or no rows */
     struct schema schema;     /* how both came out of their files; empty for IDX */
     struct scale scale;       /* what data.scale has made of them; cols 0: nothing */
     struct table labels;      /* of the training rows, when this party holds them */

@@ -161,6 +161,12 @@ void party_results_count(struct party_results *r, enum traffic_direction d,
     r->tls_out = now->tls_out;
 }
 
+/* That the bottom has taken. */
+static uint64_t model_steps(const struct party_report *rep)
+{
+    return rep->progress.best > 0 ? rep->progress.best : rep->progress.applied;
+}
+
 enum status party_results_package(const struct party_results *r, struct party_session *p,
                                   struct party_package *as, struct error *err)
 {
@@ -171,8 +177,8 @@ enum status party_results_package(const struct party_results *r, struct party_se
     package_init(&m);
     m.role = PACKAGE_BOTTOM;
     m.plan = rep->plan;
-    m.steps = rep->progress.applied;
-    m.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
+    m.steps = model_steps(rep);
+    m.epochs = agenda_epochs(&rep->agenda, m.steps);
     m.reach = rep->reach;
     m.made = rep->mechanism.bottom;
     m.noise = m.made == ACCOUNT_DP ? rep->mechanism.step_noise : 0;
@@ -218,6 +224,9 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
         r->summary.plaintext = aggregation_of(&rep->plan)->plaintext;
         if (!r->predicts)
             r->summary.epochs = agenda_epochs(&rep->agenda, rep->progress.applied);
+        if (rep->progress.best > 0)
+            r->summary.best = (struct report_best){
+                .yes = true, .epoch = agenda_epochs(&rep->agenda, rep->progress.best)};
         fill_privacy(&r->summary.privacy, rep, b);
         if (!r->predicts &&
             (rep->progress.applied > 0 || rep->progress.rounds > 0)) /* else an earlier one stays */

@@ -122,6 +122,7 @@ struct party_progress {
     bool final;         /* the last broadcast has come: the model is final */
     bool has_part;      /* it has taken part in what the model has become */
     bool left_out;      /* the run is complete, without the last of this party's steps */
+    uint64_t best;      /* the bottom is that after so many steps, the best; 0: after `applied` */
 };
 
 /* Written by the job that is played, train.c or predict.c, but for what session.c knows. */

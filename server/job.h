@@ -26,6 +26,8 @@ struct server_job {
     uint64_t (*step)(const void *s); /* that the offer speaks of; or NULL: 0 */
     /* WIRE_DIGEST_BYTES that tell this playing of a job from all others; or NULL: zeros. */
     const uint8_t *(*playing)(const void *s);
+    /* Steps of the run at its best evaluation so far; or NULL: it keeps none. */
+    uint64_t (*best)(const void *s);
     /* All hellos are in, by member: f->error says what is wrong with them.  Or NULL. */
     enum status (*agreed)(void *s, const struct agree_hello *hellos);
     enum status (*prepare)(void *s); /* all have confirmed: memory for such a set; or NULL */

@@ -85,6 +85,7 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
         .members = {f->set.member, f->set.n},
         .element = f->agree.element,
         .playing = f->agree.playing,
+        .best = f->play.job->best == NULL ? 0 : f->play.job->best(f->play.state),
     };
     snprintf(send->msg.offer.job.kind, sizeof send->msg.offer.job.kind, "%s", f->terms.kind);
     server_arm_phase(f, a, false);

@@ -208,13 +208,45 @@ static enum status read_weights(struct server_inputs *in, struct error *err)
     return s;
 }
 
+/* Rows to choose by are none to train on. */
+static enum status keep_back(struct server_inputs *in, struct error *err)
+{
+    struct validate *v = &in->target.validate;
+    struct plan *p = &in->config.plan;
+    float *train, *test;
+    enum status s = validate_split(v, &in->train, &in->test, p->data.validate, err);
+
+    if (s != STATUS_OK)
+        return s;
+    train = mem_alloc(v->left, sizeof *train);
+    test = mem_alloc(v->held, sizeof *test);
+    if (train == NULL || test == NULL) {
+        mem_free(train);
+        mem_free(test);
+        return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu labels",
+                         v->left + v->held);
+    }
+    for (size_t i = 0; i < v->left + v->held; i++)
+        *(i < v->left ? train + i : test + i - v->left) =
+            v->from[i] < v->train ? in->target.train[v->from[i]]
+                                  : in->target.test[v->from[i] - v->train];
+    mem_free(in->target.train);
+    mem_free(in->target.test);
+    in->target.train = train;
+    in->target.test = test;
+    p->shape.validate_rows = (uint32_t)(v->train - v->left);
+    return STATUS_OK;
+}
+
 /* Labels, the plan as they make it, and what is asked of both. */
 static enum status read_data(struct server_inputs *in, struct error *err)
 {
-    enum status s = read_labels(in, in->config.labels_train, &in->train, &in->train_target, err);
+    enum status s = read_labels(in, in->config.labels_train, &in->train, &in->target.train, err);
 
     if (s == STATUS_OK && in->config.labels_test[0] != 0)
-        s = read_labels(in, in->config.labels_test, &in->test, &in->test_target, err);
+        s = read_labels(in, in->config.labels_test, &in->test, &in->target.test, err);
+    if (s == STATUS_OK && in->config.plan.data.validate > 0)
+        s = keep_back(in, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
@@ -287,10 +319,11 @@ void server_inputs_deinit(struct server_inputs *in)
     table_deinit(&in->train);
     table_deinit(&in->test);
     buf_deinit(&in->weights);
-    mem_free(in->train_target);
-    mem_free(in->test_target);
+    validate_deinit(&in->target.validate);
+    mem_free(in->target.train);
+    mem_free(in->target.test);
     classes_deinit(&in->classes);
-    in->train_target = in->test_target = NULL;
+    in->target.train = in->target.test = NULL;
 }
 
 /* --- what -n prints --- */
@@ -375,12 +408,14 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
         return s;
     agenda_make(&agenda, p);
     agenda_price(&agenda, p, &releases);
-    s = buf_printf(out,
-                   "# %u parties, %u training and %u test rows, %u outputs\n"
-                   "# %llu training steps of %u rows, %llu evaluations\n",
-                   p->shape.parties, p->shape.train_rows, p->shape.test_rows, p->shape.outputs,
-                   (unsigned long long)agenda.steps, p->training.batch,
-                   (unsigned long long)agenda.sweeps);
+    s = buf_printf(out, "# %u parties, %u training and %u test rows", p->shape.parties,
+                   p->shape.train_rows, p->shape.test_rows - p->shape.validate_rows);
+    if (s == STATUS_OK && p->shape.validate_rows > 0)
+        s = buf_printf(out, ", %u to choose by", p->shape.validate_rows);
+    if (s == STATUS_OK)
+        s = buf_printf(out, ", %u outputs\n# %llu training steps of %u rows, %llu evaluations\n",
+                       p->shape.outputs, (unsigned long long)agenda.steps, p->training.batch,
+                       (unsigned long long)agenda.sweeps);
     if (s == STATUS_OK)
         s = print_classes(&in->classes, out);
     if (s == STATUS_OK)

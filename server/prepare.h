@@ -11,17 +11,24 @@
 #include "common/daemon/package.h"
 #include "common/data/classes.h"
 #include "common/data/table.h"
+#include "common/data/validate.h"
 #include "common/flow/roster.h"
 #include "server/ids.h"
 #include "server/setup.h"
+
+/* The labels of the rows of both tables, and which of the test rows are kept back. */
+struct server_targets {
+    float *train, *test;
+    struct validate validate;
+};
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct server_inputs {
     struct config_server config; /* plan resolved: task, seed, shape; state: of this run's files */
     char home[CONFIG_PATH_MAX];  /* the daemon's own state, where models are */
     struct roster roster;
-    struct table train, test; /* test: no rows when there is none */
-    float *train_target, *test_target;
+    struct table train, test; /* test: with what data.validate keeps back; or no rows */
+    struct server_targets target;
     struct classes classes; /* of labels that are texts */
     struct buf weights;     /* of model.load; empty: none */
     /* For predictions: by which model, and of which rows; the plan is the model's. */

@@ -24,6 +24,23 @@ enum { SLOW_US = 200000 };
 
 static const char *kind_names[WIRE_KINDS];
 
+/* Rows to choose by stand among the test rows. */
+static enum status count_apart(struct server_results *r, const struct server_inputs *in)
+{
+    const size_t all = in->test.rows;
+    float *sorted = mem_alloc(all, sizeof *sorted);
+    size_t validate = 0, test = all;
+
+    if (sorted == NULL)
+        return STATUS_MEMORY;
+    for (size_t i = 0; i < all; i++)
+        sorted[validate_row(&in->target.validate, i) ? validate++ : --test] = in->target.test[i];
+    r->validate = verdict_count(sorted, validate);
+    r->test = verdict_count(sorted + validate, all - validate);
+    mem_free(sorted);
+    return STATUS_OK;
+}
+
 enum status server_results_init(struct server_results *r, const struct server_inputs *in,
                                 const struct server_options *o, uint64_t now_us)
 {
@@ -31,8 +48,10 @@ enum status server_results_init(struct server_results *r, const struct server_in
     r->in = in;
     r->options = o;
     r->start_us = r->last_line_us = now_us;
-    r->train = verdict_count(in->train_target, in->train.rows);
-    r->test = verdict_count(in->test_target, in->test.rows);
+    r->train = verdict_count(in->target.train, in->train.rows);
+    r->test = verdict_count(in->target.test, in->test.rows);
+    if (in->target.validate.from != NULL && count_apart(r, in) != STATUS_OK)
+        return STATUS_MEMORY;
     for (int k = 0; k < WIRE_KINDS; k++)
         kind_names[k] = wire_kind_name((enum wire_kind)k);
     return traffic_init(&r->traffic, (uint32_t)in->roster.n, kind_names, WIRE_KINDS);
@@ -143,12 +162,26 @@ static void note_reached(struct server_results *r, const struct server_report *r
         return;
     r->summary.reached = (struct report_reached){
         .metric = metric_name(r->in->config.plan.training.stop.metric),
-        .split = r->in->config.plan.training.stop.split == SPLIT_TEST ? "test" : "train",
+        .split = plan_splits[r->in->config.plan.training.stop.split],
         .value = rep->measured.reached.value,
         .epoch = rep->measured.reached.epoch,
         .seconds = seconds_since(r->first_round_us, now_us),
         .round = rep->measured.reached.round,
         .payload_bytes = training_payload(&r->traffic),
+    };
+}
+
+/* Of a run that is complete: else the model is that of its last step. */
+static void fill_best(struct server_results *r, const struct server_report *rep)
+{
+    const struct server_best_of *best = &rep->measured.best;
+
+    r->summary.best = (struct report_best){
+        .yes = rep->measured.settled,
+        .metric = metric_name(plan_best_by(&r->in->config.plan)),
+        .epoch = best->epoch,
+        .value = best->value,
+        .round = best->round,
     };
 }
 
@@ -163,8 +196,9 @@ static struct report_evaluation evaluation_of(const struct server_results *r,
         .bytes = training_payload(&r->traffic),
         .traffic = &r->traffic,
         .degraded = degraded_of(&r->in->config.plan, rep),
-        .train = rep->measured.train,
-        .test = rep->measured.test,
+        .train = rep->measured.scored.train,
+        .validate = rep->measured.scored.validate,
+        .test = rep->measured.scored.test,
     };
 }
 
@@ -192,15 +226,30 @@ enum status server_results_replayed(struct server_results *r, const struct serve
     return report_append_once(path, &e, err);
 }
 
+/* Of the model that a run leaves, when it is over. */
+static const struct server_scored *scored_at_end(const struct server_report *rep)
+{
+    const struct server_measured *m = &rep->measured;
+
+    return m->settled ? &m->best.scored : &m->scored;
+}
+
 /* The scores that count, those of the test rows if there are any, and whose labels they are of. */
-static const struct score *scored(const struct server_results *r, const struct server_report *rep,
+static const struct score *scored(const struct server_results *r, const struct server_scored *of,
                                   const struct verdict_labels **labels, const char **split)
 {
-    const bool test = rep->measured.test.has[SCORE_LOSS];
+    const enum plan_split which = of->test.has[SCORE_LOSS]       ? SPLIT_TEST
+                                  : of->validate.has[SCORE_LOSS] ? SPLIT_VALIDATE
+                                                                 : SPLIT_TRAIN;
 
-    *labels = test ? &r->test : &r->train;
-    *split = test ? "test" : "train";
-    return test ? &rep->measured.test : &rep->measured.train;
+    *split = plan_splits[which];
+    switch (which) {
+    case SPLIT_TEST: *labels = &r->test; return &of->test;
+    case SPLIT_VALIDATE: *labels = &r->validate; return &of->validate;
+    case SPLIT_TRAIN: break;
+    }
+    *labels = &r->train;
+    return &of->train;
 }
 
 static void shown_metric(const struct server_results *r, const struct server_report *rep,
@@ -208,7 +257,7 @@ static void shown_metric(const struct server_results *r, const struct server_rep
 {
     const struct verdict_labels *labels;
     enum score_metric m;
-    const struct score *s = scored(r, rep, &labels, &p->split);
+    const struct score *s = scored(r, &rep->measured.scored, &labels, &p->split);
 
     if (!verdict_metric(&m, s, labels))
         return;
@@ -221,12 +270,12 @@ void server_results_verdict(const struct server_results *r, const struct server_
     const struct verdict_labels *labels;
     enum score_metric m;
     const char *split, *nothing;
-    const struct score *s = scored(r, rep, &labels, &split);
+    const struct score *s = scored(r, scored_at_end(rep), &labels, &split);
 
     if (!verdict_metric(&m, s, labels))
         return;
     log_info("the model's %s %s is %.4f after %g epochs", split, score_names[m], s->value[m],
-             rep->epochs);
+             rep->measured.settled ? rep->measured.best.epoch : rep->epochs);
     nothing = verdict_learned_nothing(s, labels);
     if (nothing != NULL)
         log_warn("the model has learned nothing that the %s rows show: %s", split, nothing);
@@ -301,17 +350,21 @@ enum status server_results_package(const struct server_results *r, struct server
                                    struct error *err)
 {
     const struct server_report *rep = server_session_report(s);
+    const struct server_scored *end = scored_at_end(rep);
+    const struct server_best_of *best = &rep->measured.best;
+    const bool settled = rep->measured.settled;
+    const bool once = r->in->config.plan.training.releases == RELEASES_ONCE;
     struct package m;
     enum status st;
 
     package_init(&m);
     m.role = PACKAGE_HEAD;
     m.plan = r->in->config.plan;
-    m.steps = rep->steps;
-    m.epochs = rep->epochs;
+    m.steps = settled && !once ? best->step : rep->steps;
+    m.epochs = settled ? best->epoch : rep->epochs;
     m.reach = fedvs_reach(server_session_terms(s));
     memcpy(m.trail, rep->trail, sizeof m.trail);
-    package_score(m.score, &rep->measured.train, &rep->measured.test);
+    package_score(m.score, &end->train, &end->validate, &end->test);
     st = classes_print(&r->in->classes, &m.classes);
     st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), true, err)
                          : error_set(err, st, "model package: %s", status_words(st));
@@ -418,7 +471,9 @@ enum status server_results_scores(const struct server_results *r, struct server_
     for (size_t i = 0; i < test->rows && st == STATUS_OK; i++) {
         const char *id = table_id(test, i);
 
-        scores_put(&out, id, strlen(id), &r->in->test_target[i],
+        if (validate_row(&r->in->target.validate, i))
+            continue;
+        scores_put(&out, id, strlen(id), &r->in->target.test[i],
                    t.prob + (size_t)t.at[i] * t.outputs);
     }
     if (st == STATUS_OK)
@@ -448,8 +503,10 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.void_rounds = rep->void_rounds;
     r->summary.degraded = degraded_of(p, rep);
     r->summary.epochs = rep->epochs;
-    r->summary.train = rep->measured.train;
-    r->summary.test = rep->measured.test;
+    r->summary.train = scored_at_end(rep)->train;
+    r->summary.validate = scored_at_end(rep)->validate;
+    r->summary.test = scored_at_end(rep)->test;
+    fill_best(r, rep);
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;

@@ -19,7 +19,7 @@ struct server_results {
     uint64_t start_us, first_round_us;  /* first_round_us 0: no round yet */
     uint64_t last_rounds, last_line_us; /* for rounds per second */
     double rounds_per_s;
-    struct verdict_labels train, test; /* counted once */
+    struct verdict_labels train, validate, test; /* counted once */
     uint64_t formula_up, formula_down;
 };
 

@@ -7,6 +7,7 @@
 #include "common/config/plan.h"
 #include "common/daemon/journal.h"
 #include "common/data/table.h"
+#include "common/data/validate.h"
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
 #include "common/flow/event.h"
@@ -57,6 +58,7 @@ struct server_question {
 struct server_labels {
     const struct table *train, *test;
     const float *train_target, *test_target;
+    const struct validate *validate; /* which test rows are to choose by; NULL: none is */
 };
 
 /* Everything stays the caller's and must outlive the session. */
@@ -107,13 +109,29 @@ struct server_waited {
     uint64_t times[WIRE_MEMBERS_MAX], us[WIRE_MEMBERS_MAX];
 };
 
+/* What an evaluation has found, of each split. */
+struct server_scored {
+    struct score train, validate, test;
+};
+
+/* The evaluation whose model is kept. */
+struct server_best_of {
+    bool yes;
+    uint64_t step; /* of the run, or of the head alone; 0: none yet */
+    double epoch, value;
+    uint64_t round;
+    struct server_scored scored;
+};
+
 /* How good the model is, by the last evaluation; last_loss: of the last training round.  Written by
- * evaluate.c, work.c and, out of a checkpoint, resume.c. */
+ * evaluate.c, best.c, work.c and, out of a checkpoint, resume.c. */
 struct server_measured {
     uint64_t sweeps;
     double last_loss;
-    struct score train, test;
+    struct server_scored scored;
     struct server_reached reached;
+    struct server_best_of best; /* under patience */
+    bool settled;               /* the run is over, and the model is the best one's */
 };
 
 /* Who is there: session.c says it when it is asked, as the federation stands then. */
@@ -150,7 +168,7 @@ struct server_tested {
     enum nn_loss loss;
     uint32_t outputs;
     const float *prob;
-    uint32_t *at; /* to mem_free */
+    uint32_t *at; /* to mem_free; of a row that was kept back: nothing */
 };
 
 #endif

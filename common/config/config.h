@@ -146,6 +146,7 @@ struct config_party {
     char schema[CONFIG_PATH_MAX];  /* what columns are; "": found out */
     char scale[CONFIG_PATH_MAX];   /* "fit", "none" or a path */
     bool scale_given;              /* the path's content was made without these records */
+    double validate;               /* share of the training rows to choose by: the plan's */
     char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */
     struct plan_widths layers;     /* empty for a polynomial bottom */
     enum plan_activation activation;

@@ -160,6 +160,8 @@ static const struct key party_keys[] = {
     {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
     {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
+    {"data.validate", KEY_REAL, PARTY(validate), .lo = 0, .hi = 0.9, .fallback = "0",
+     .help = "The share of the training rows that is not trained on, as the server's plan has it."},
     {"data.predict", KEY_PATH, PARTY(data_predict), .fallback = "",
      .help = "The same columns of the rows that may be predicted (vfl-party --predict); left out: "
              "this party takes part in no prediction."},

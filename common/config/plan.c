@@ -67,6 +67,15 @@ bool plan_shows_each(const struct plan *p)
            (plan_compresses(p) && p->protocol.local_view == VIEW_REFRESHED);
 }
 
+enum plan_metric plan_best_by(const struct plan *p)
+{
+    if (p->training.best_by != METRIC_NONE)
+        return p->training.best_by;
+    if (p->model.task == TASK_REGRESSION)
+        return METRIC_RMSE;
+    return p->model.task == TASK_MULTICLASS ? METRIC_ACCURACY : METRIC_AUC;
+}
+
 void plan_defaults(struct plan *p)
 {
     *p = (struct plan){0};

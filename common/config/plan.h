@@ -27,7 +27,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 61,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 64,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -100,7 +100,8 @@ enum plan_metric {
     METRIC_RMSE
 };
 enum plan_class_weights { CLASS_WEIGHTS_NONE, CLASS_WEIGHTS_BALANCED };
-enum plan_split { SPLIT_TEST, SPLIT_TRAIN };
+enum plan_split { SPLIT_TEST, SPLIT_TRAIN, SPLIT_VALIDATE };
+extern const char *const plan_splits[]; /* each with its word */
 enum plan_binary_loss { BINARY_SOFTMAX, BINARY_SIGMOID };
 
 /* A list of layer widths; n = 0 is the empty list. */
@@ -187,7 +188,12 @@ struct plan {
             enum plan_split split;
             double value;
         } stop;
+        uint32_t patience; /* evaluations without a better one that end the run; 0: none do */
+        enum plan_metric best_by; /* by what one is better; METRIC_NONE: plan_best_by() says */
     } training;
+    struct {
+        double validate; /* share of the training rows that is kept back to choose by */
+    } data;
     struct {
         double delta; /* not given: that of a small table, until the rows are known */
         bool delta_given;
@@ -195,7 +201,9 @@ struct plan {
     } privacy;
     /* Filled by the server from its labels, never by a configuration. */
     struct {
-        uint32_t parties, train_rows, test_rows, outputs;
+        uint32_t parties, train_rows;
+        uint32_t test_rows, validate_rows; /* those that are evaluated; of these, kept back */
+        uint32_t outputs;
     } shape;
 };
 
@@ -220,6 +228,10 @@ bool plan_shows_each(const struct plan *p);
 /* Parties that may put together what they were sent and learn nothing by it: T of coded and fedvs,
  * else 1. */
 uint32_t plan_withstands(const struct plan *p);
+
+/* What evaluations are compared by under patience: as the plan says, else AUC of two classes,
+ * accuracy of more, and the root of the mean squared error of values. */
+enum plan_metric plan_best_by(const struct plan *p);
 
 /* The defaults of the table: seed not given, shape all zero. */
 void plan_defaults(struct plan *p);

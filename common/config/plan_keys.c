@@ -34,7 +34,9 @@ static const char *const optimizers[] = {"sgd", "momentum", "adam", "adamw", NUL
 static const char *const class_weights[] = {"none", "balanced", NULL};
 static const char *const metrics[] = {"none", "loss", "accuracy", "auc",  "auprc",
                                       "f1",   "r2",   "mae",      "rmse", NULL};
-static const char *const splits[] = {"test", "train", NULL};
+static const char *const best_by[] = {"auto", "loss", "accuracy", "auc",  "auprc",
+                                      "f1",   "r2",   "mae",      "rmse", NULL};
+const char *const plan_splits[] = {"test", "train", "validate", NULL};
 
 const struct key plan_keys[PLAN_KEYS_N] = {
     {"model.embedding", KEY_U32, AT(model.embedding), .lo = 1, .hi = PLAN_WIDTH_MAX,
@@ -255,11 +257,26 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .help = "Release the training rows once more at each evaluation; charged."},
     {"training.stop.metric", KEY_CHOICE, AT(training.stop.metric), .choices = metrics,
      .fallback = "none", .help = "Stop early when this metric has reached stop.value."},
-    {"training.stop.split", KEY_CHOICE, AT(training.stop.split), .choices = splits,
-     .fallback = "test", .help = "The rows whose metric counts."},
+    {"training.stop.split", KEY_CHOICE, AT(training.stop.split), .choices = plan_splits,
+     .fallback = "test",
+     .help = "The rows whose metric counts. Whoever looks at the test rows to stop has no test "
+             "left: validate needs data.validate."},
     {"training.stop.value", KEY_REAL, AT(training.stop.value), .lo = 0, .hi = 1e9, .fallback = "0",
      .help = "The value to reach: from above for loss, mae and rmse, from below for the others; "
              "needed with stop.metric."},
+    {"training.patience", KEY_U32, AT(training.patience), .lo = 0, .hi = 100000, .fallback = "0",
+     .help = "Evaluations in a row without a better one on the rows of data.validate that end the "
+             "run; the model that every side keeps is then that of the best one, and so it is at "
+             "the end of all epochs.  0: the last model is kept."},
+    {"training.best_by", KEY_CHOICE, AT(training.best_by), .choices = best_by, .fallback = "auto",
+     .help = "By which score an evaluation is better; auto: auc of two classes, accuracy of more, "
+             "rmse of values."},
+
+    {"data.validate", KEY_REAL, AT(data.validate), .lo = 0, .hi = 0.9, .fallback = "0",
+     .help = "The share of the training rows that nobody trains on, chosen by a hash of their "
+             "ids; they are released with the test rows at each evaluation, and charged, and are "
+             "what training.patience and stop.split validate look at. Every party's data.validate "
+             "has to say the same."},
 
     {"privacy.delta", KEY_AUTO, AT(privacy.delta),
      .given = AT(privacy.delta_given) - AT(privacy.delta), .lo = 0, .hi = 1e-3, .lo_open = true,
@@ -280,6 +297,8 @@ static const struct key shape_keys[] = {
      .fallback = "1", .help = "Rows of the training labels."},
     {"shape.test_rows", KEY_U32, AT(shape.test_rows), .lo = 0, .hi = PLAN_ROWS_MAX, .fallback = "0",
      .help = "Rows of the test labels; 0: none."},
+    {"shape.validate_rows", KEY_U32, AT(shape.validate_rows), .lo = 0, .hi = PLAN_ROWS_MAX,
+     .fallback = "0", .help = "Of these, training rows that data.validate keeps back."},
     {"shape.outputs", KEY_U32, AT(shape.outputs), .lo = 1, .hi = PLAN_CLASSES_MAX, .fallback = "1",
      .help = "Outputs of the head."},
 };

@@ -245,14 +245,24 @@ static bool sigmoid_many(const struct plan *p)
            (p->model.task == TASK_MULTICLASS || p->model.task == TASK_REGRESSION);
 }
 
+static bool of_classes(enum plan_metric m)
+{
+    return m >= METRIC_ACCURACY && m <= METRIC_F1;
+}
+
+static bool of_values(enum plan_metric m)
+{
+    return m >= METRIC_R2;
+}
+
 static bool class_metric(const struct plan *p)
 {
-    return p->training.stop.metric >= METRIC_ACCURACY && p->training.stop.metric <= METRIC_F1;
+    return of_classes(p->training.stop.metric);
 }
 
 static bool value_metric(const struct plan *p)
 {
-    return p->training.stop.metric >= METRIC_R2;
+    return of_values(p->training.stop.metric);
 }
 
 static bool stop_value_missing(const struct plan *p)
@@ -285,19 +295,26 @@ static bool weights_of_regression(const struct plan *p)
     return p->training.class_weights != CLASS_WEIGHTS_NONE && p->model.task == TASK_REGRESSION;
 }
 
-static bool stop_on_test(const struct plan *p)
+static bool stop_on(const struct plan *p, enum plan_split split)
 {
-    return p->training.stop.metric != METRIC_NONE && p->training.stop.split == SPLIT_TEST;
+    return p->training.stop.metric != METRIC_NONE && p->training.stop.split == split;
 }
 
 static bool stop_never_measured(const struct plan *p)
 {
-    return stop_on_test(p) && !(p->training.evaluate_every > 0);
+    return (stop_on(p, SPLIT_TEST) || stop_on(p, SPLIT_VALIDATE)) &&
+           !(p->training.evaluate_every > 0);
 }
 
 static bool stop_without_test(const struct plan *p)
 {
-    return stop_on_test(p) && p->shape.parties > 0 && p->shape.test_rows == 0;
+    return stop_on(p, SPLIT_TEST) && p->shape.parties > 0 &&
+           p->shape.test_rows == p->shape.validate_rows;
+}
+
+static bool stop_without_validation(const struct plan *p)
+{
+    return stop_on(p, SPLIT_VALIDATE) && !(p->data.validate > 0);
 }
 
 static bool outputs_wrong(const struct plan *p)
@@ -348,11 +365,15 @@ static const struct plan_rule of_task[] = {
      .key = "training.evaluate_every",
      .with = {"training.stop.split", "training.stop.metric"},
      .reason =
-         "is 0, so the test rows are measured only at the end and stop.split test can never act"},
+         "is 0, so rows are measured only at the end and a stop by test or validate can never act"},
     {.broken = stop_without_test,
      .key = "training.stop.split",
      .with = {"training.stop.metric"},
      .reason = "there are no test rows"},
+    {.broken = stop_without_validation,
+     .key = "training.stop.split",
+     .with = {"data.validate"},
+     .reason = "validate needs rows that data.validate keeps back"},
     {.broken = outputs_wrong,
      .key = "shape.outputs",
      .with = {"model.task", "model.binary_loss"},
@@ -360,3 +381,74 @@ static const struct plan_rule of_task[] = {
                "more for multiclass"},
 };
 const struct plan_rules plan_rules_task = PLAN_RULES(of_task);
+
+/* --- the best evaluation --- */
+
+static bool patient(const struct plan *p)
+{
+    return p->training.patience > 0;
+}
+
+static bool patience_blind(const struct plan *p)
+{
+    return patient(p) && !(p->data.validate > 0);
+}
+
+static bool patience_never_measured(const struct plan *p)
+{
+    return patient(p) && !(p->training.evaluate_every > 0);
+}
+
+static bool patience_async(const struct plan *p)
+{
+    return patient(p) && p->protocol.straggler == STRAGGLER_ASYNC;
+}
+
+static bool best_idle(const struct plan *p)
+{
+    return !patient(p) && p->training.best_by != METRIC_NONE;
+}
+
+static bool best_of_other_task(const struct plan *p)
+{
+    const enum plan_metric m = p->training.best_by;
+
+    return p->model.task == TASK_REGRESSION ? of_classes(m) : of_values(m);
+}
+
+static bool rows_unfit(const struct plan *p)
+{
+    return p->shape.validate_rows > p->shape.test_rows ||
+           (p->shape.parties > 0 && (p->shape.validate_rows > 0) != (p->data.validate > 0));
+}
+
+static const struct plan_rule of_best[] = {
+    {.broken = patience_blind,
+     .key = "training.patience",
+     .with = {"data.validate"},
+     .reason = "needs rows to choose by, which data.validate keeps back: the test rows are for no "
+               "choice"},
+    {.broken = patience_never_measured,
+     .key = "training.patience",
+     .with = {"training.evaluate_every"},
+     .reason = "compares evaluations: evaluate_every must be above 0"},
+    {.broken = patience_async,
+     .key = "training.patience",
+     .with = {"protocol.straggler"},
+     .reason = "each party counts its own steps under async, so no two sides have the same best "
+               "one: it needs straggler wait or drop"},
+    {.broken = best_idle,
+     .key = "training.best_by",
+     .with = {"training.patience"},
+     .reason = "has a meaning only with training.patience"},
+    {.broken = best_of_other_task,
+     .key = "training.best_by",
+     .with = {"model.task"},
+     .reason = "loss, r2, mae and rmse are of regression; loss, accuracy, auc, auprc and f1 of "
+               "classes"},
+    {.broken = rows_unfit,
+     .key = "shape.validate_rows",
+     .with = {"data.validate"},
+     .reason = "are not what data.validate keeps back"},
+};
+const struct plan_rules plan_rules_best = PLAN_RULES(of_best);

@@ -79,13 +79,16 @@ static enum status score_lines(struct buf *b, const char *split, const struct sc
     return st;
 }
 
-void package_score(char out[PACKAGE_SCORE_MAX], const struct score *train, const struct score *test)
+void package_score(char out[PACKAGE_SCORE_MAX], const struct score *train,
+                   const struct score *validate, const struct score *test)
 {
     struct buf b;
 
     buf_init(&b, PACKAGE_SCORE_MAX - 1);
     out[0] = 0;
-    if (score_lines(&b, "train", train) == STATUS_OK && score_lines(&b, "test", test) == STATUS_OK)
+    if (score_lines(&b, "train", train) == STATUS_OK &&
+        score_lines(&b, "validate", validate) == STATUS_OK &&
+        score_lines(&b, "test", test) == STATUS_OK)
         snprintf(out, PACKAGE_SCORE_MAX, "%.*s", (int)b.len, b.len > 0 ? (char *)b.data : "");
     buf_deinit(&b);
 }

@@ -64,7 +64,7 @@ void package_init(struct package *p);
 void package_deinit(struct package *p); /* safe on a zeroed one */
 
 void package_score(char out[PACKAGE_SCORE_MAX], const struct score *train,
-                   const struct score *test);
+                   const struct score *validate, const struct score *test);
 /* Is there room in a bottom's package for what it says of its columns (schema, names and scale),
  * whatever a run adds?  Asked before the run, since it hangs on records.  STATUS_DATA: there is
  * not. A head's always has: as many classes as a plan may have, of the longest names. */

@@ -96,6 +96,14 @@ struct report_reached {
     uint64_t round, payload_bytes;
 };
 
+/* The evaluation whose model was kept. */
+struct report_best {
+    bool yes;           /* else absent */
+    const char *metric; /* of the validation rows; NULL: this side knows the epoch alone */
+    double epoch, value;
+    uint64_t round;
+};
+
 struct summary {
     const char *status; /* completed, target, budget, stopped, failed */
     const char *error;  /* NULL or "": absent */
@@ -109,7 +117,8 @@ struct summary {
     double epochs;
     uint32_t parties_n; /* size of the federation, which `party` need not list whole */
     struct report_degraded degraded;
-    struct score train, test;
+    struct score train, validate, test; /* at the best evaluation, if there is one */
+    struct report_best best;
     struct report_reached reached;
     double total_s;
     const struct spans *spans;     /* phases and spans */
@@ -137,7 +146,7 @@ struct report_evaluation {
     uint64_t bytes;                /* training payload until now, both directions */
     const struct traffic *traffic; /* until now; NULL: absent */
     struct report_degraded degraded; /* until now */
-    struct score train, test;
+    struct score train, validate, test;
 };
 
 /* Appends one line to the file, which is made when missing; half a line at its end is cut off.

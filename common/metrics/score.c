@@ -114,6 +114,17 @@ void score_board_add(struct score_board *b, const float *prob, const float *targ
     b->loss_sum += mean_loss * (double)n;
 }
 
+void score_board_copy(struct score_board *to, const struct score_board *from)
+{
+    CHECK(from->rows <= to->rows_max && from->classes == to->classes);
+    to->rows = from->rows;
+    to->loss_sum = from->loss_sum;
+    if (from->rows == 0)
+        return;
+    memcpy(to->prob, from->prob, from->rows * from->classes * sizeof *to->prob);
+    memcpy(to->target, from->target, from->rows * sizeof *to->target);
+}
+
 /* --- ranks --- */
 
 /* Floats as integers of the same order; -0 and 0 tie, NaN is below everything. */

@@ -59,6 +59,8 @@ void score_board_reset(struct score_board *b);
 /* n rows: prob n x classes, targets, and their mean loss. */
 void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n,
                      double mean_loss);
+/* What another of the same shape holds. */
+void score_board_copy(struct score_board *to, const struct score_board *from);
 /* What was added so far as bytes, and back into a board of the same shape: *used of n bytes, or
  * STATUS_DATA. */
 enum status score_board_print(const struct score_board *b, struct buf *out) MUST_USE; /* appends */

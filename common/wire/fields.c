@@ -73,6 +73,7 @@ static const struct field offer[] = {
     {U64(Offer, offer, step)},
     {FIXED(Offer, offer, element, WIRE_ELEMENT_BYTES)},
     {FIXED(Offer, offer, playing, WIRE_DIGEST_BYTES)},
+    {U64(Offer, offer, best)},
 };
 
 static const struct field behind[] = {
@@ -147,6 +148,7 @@ static const struct field broadcast[] = {
     {BYTES(Broadcast, broadcast, absent), FROM(0, WIRE_MEMBERS_MAX, 1), .words = absentees},
     {FLAG(Broadcast, broadcast, last)},
     {BYTES(Broadcast, broadcast, ids), FROM(0, WIRE_IDS_MAX, 1)},
+    {U64(Broadcast, broadcast, best)},
 };
 
 static const struct field upload[] = {

@@ -21,7 +21,7 @@ enum {
     WIRE_HELLO_MAX = 512, /* one Hello */
     WIRE_SEEN_BYTES = 8,  /* of one member's number in a Confirm */
     WIRE_CONFIRM_MAX = 256 + WIRE_SEEN_BYTES * WIRE_MEMBERS_MAX, /* one Confirm */
-    WIRE_OVERHEAD_MAX = 128, /* protobuf around the vectors of any message */
+    WIRE_OVERHEAD_MAX = 144, /* protobuf around the vectors of any message */
     WIRE_JOB_KIND_MAX = 16,
     WIRE_JOB_TEXT_MAX = PLAN_TEXT_MAX, /* canonical text of a job of any kind */
     WIRE_OFFER_MAX = WIRE_JOB_TEXT_MAX + WIRE_MEMBERS_MAX + WIRE_OVERHEAD_MAX,

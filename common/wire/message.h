@@ -93,6 +93,7 @@ struct wire_offer {
     struct wire_bytes members;
     const uint8_t *element; /* WIRE_ELEMENT_BYTES */
     const uint8_t *playing; /* WIRE_DIGEST_BYTES */
+    uint64_t best;          /* as in a broadcast */
 };
 
 struct wire_behind {
@@ -153,6 +154,7 @@ struct wire_broadcast {
     struct wire_bytes absent; /* member indices, strictly ascending; only with closes */
     bool last;                /* nothing is opened ever after */
     struct wire_bytes ids;    /* of the round's rows, a line end behind each; only with opens */
+    uint64_t best;            /* steps at the best evaluation so far; 0: none */
 };
 
 struct wire_upload {

@@ -29,7 +29,7 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                     with one of + , - may stand in "quotes"), or grid:RxC for images; otherwise contiguous runs,
                     the first F mod M parties getting one more
   --label-map NAME  evenodd, or binary:K (1 where the label is K)
-  --set             a key of the server's file (the plan is there)
+  --set             a key of the server's file (the plan is there); data.validate is every side's
   --party WHO:...   a key of the files of some parties: I, I-J, I,J-K, or '*' for all
   --seed N          reproducible, not private: --insecure-seed N for every daemon, and training.seed
   --netns           as root: every daemon in a network namespace of its own, at an address of its own
@@ -342,8 +342,8 @@ cluster_daemon() { # server|I ARGUMENTS...
     fi
     [ -z "$seed" ] || set -- "$@" --insecure-seed "$seed"
     while read -r cluster_option cluster_text; do
-        case $cluster_option:$cluster_who in
-        set:server) set -- "$@" --set "$cluster_text" ;;
+        case $cluster_option:$cluster_who:$cluster_text in
+        set:server:* | set:*:data.validate=*) set -- "$@" --set "$cluster_text" ;;
         party:[1-9]*)
             ! cluster_is_among "$cluster_who" "${cluster_text%%:*}" || set -- "$@" --set "${cluster_text#*:}"
             ;;

@@ -450,7 +450,13 @@ static void print_table(const json_t *root)
     print_without(root);
     print_degraded(root);
     print_score(root, "train");
+    print_score(root, "validate");
     print_score(root, "test");
+    if (json_object_get(root, "best_epoch") != NULL) {
+        printf("best      the model is that of epoch %.4g", number(root, "best_epoch"));
+        put_text(", the best by validation ", json_object_get(root, "best"), "metric");
+        printf("\n");
+    }
     print_traffic(root);
     if (json_object_get(time, "total_s") != NULL)
         printf("time      %.2f s (setup %.2f, train %.2f, evaluate %.2f), %.1f rounds/s\n",

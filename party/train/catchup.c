@@ -36,6 +36,9 @@ static void follow(struct party_learner *l, struct party_purse *purse, const str
         return;
     if (back && l->behind.gone_back++ >= PARTY_GO_BACK_MAX)
         return;
+    party_best_unsettle(&l->best, &l->bottom.net); /* the run goes on, or is closed anew */
+    if (!back)
+        party_best_pass(&l->best, &l->bottom.net, l->applied, l->behind.offered);
     l->applied = l->behind.offered;
     if (back)
         party_opened_back(purse, l->applied);

@@ -7,6 +7,8 @@
  */
 #include "party/train/parts.h"
 
+#include "common/base/log.h"
+
 static enum status save(struct party_train *p, struct error *err)
 {
     if (party_train_save(p, party_keep_next(&p->keep, p->learner.applied)) == STATUS_OK)
@@ -61,6 +63,10 @@ enum status party_close(struct party_train *p, struct actions *a)
     struct sm *sm = p->host->sm;
     struct party_keep *k = &p->keep;
 
+    if (!party_best_settle(&p->learner.best, &p->learner.bottom.net))
+        log_warn("the best model was that after %llu steps, of which this party has no copy: it "
+                 "keeps its last one",
+                 (unsigned long long)p->learner.best.named);
     p->learner.final = true;
     if (sm->phase != PHASE_CLOSE)
         sm_move(sm, PHASE_CLOSE, p->host->set->generation);

@@ -25,6 +25,11 @@ static enum status check_shape(const struct plan *p, const struct party_setup *s
         return error_set(err, STATUS_PROTOCOL,
                          "the server's plan: for %u parties, the roster has %zu", p->shape.parties,
                          setup->roster->n);
+    if (p->data.validate < setup->config->validate || p->data.validate > setup->config->validate)
+        return error_set(err, STATUS_DATA,
+                         "data.validate: the server's plan keeps %g of the training rows back, "
+                         "this side's data.validate %g",
+                         p->data.validate, setup->config->validate);
     if (p->shape.train_rows == setup->data.train->rows &&
         p->shape.test_rows == setup->data.test->rows)
         return STATUS_OK;

@@ -27,6 +27,7 @@ static size_t undo_bytes(const struct party_learner *l, const struct plan *p)
 void party_learner_deinit(struct party_learner *l)
 {
     party_bottom_deinit(&l->bottom);
+    party_best_deinit(&l->best);
     party_sent_deinit(&l->sent);
     party_refresh_deinit(&l->refresh);
     secret_buf_deinit(&l->undo);
@@ -62,6 +63,8 @@ enum status party_learner_make_room(struct party_learner *l, const struct party_
     const size_t batch_values = (size_t)c->plan.training.batch * c->plan.model.embedding;
     enum status s = draw_bottom(l, c, setup);
 
+    if (s == STATUS_OK)
+        s = party_best_init(&l->best, &c->plan, &c->agenda, &l->bottom.net);
     /* As large as the bottom and what is sent of it: the number of features is the rows' to decide,
      * so that no limit may stand where a plan is answered. */
     buf_init(&l->undo, SIZE_MAX);
@@ -106,6 +109,7 @@ void party_learner_advance(struct party_learner *l)
               party_step_bytes(l, l->bottom.batch_rows));
     l->trained = true;
     l->foreign = false;
+    party_best_pass(&l->best, &l->bottom.net, l->applied, l->applied + 1);
     if (++l->applied > l->behind.furthest)
         l->behind.furthest = l->applied;
 }

@@ -12,6 +12,7 @@
 #include "common/base/buf.h"
 #include "common/crypto/digest.h"
 #include "common/flow/trail.h"
+#include "party/train/best.h"
 #include "party/train/bottom.h"
 #include "party/train/course.h"
 #include "party/train/refresh.h"
@@ -27,6 +28,7 @@ struct party_behind {
 
 struct party_learner {
     struct party_bottom bottom;
+    struct party_best best;
     struct party_sent sent;
     struct party_refresh refresh;
     struct digest digest; /* scratch */

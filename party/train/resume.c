@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 10 };
+enum { RESUME_VERSION = 11 };
 
 struct kept {
     uint32_t version;
@@ -102,6 +102,8 @@ enum status party_train_save(const void *state, struct buf *out)
     if (s == STATUS_OK)
         s = buf_append(out, p->course.text.data, p->course.text.len);
     if (s == STATUS_OK)
+        s = party_best_print(&p->learner.best, out);
+    if (s == STATUS_OK)
         s = party_sent_print(&p->learner.sent, out);
     return s == STATUS_OK ? nn_state_print(&p->learner.bottom.net, out) : s;
 }
@@ -115,11 +117,13 @@ static enum status unfit(struct error *err)
 /* The part after the plan, into a session that has taken that plan. */
 static enum status take(struct party_train *p, const struct kept *k, const uint8_t *state, size_t n)
 {
-    const size_t sent = party_sent_bytes(&p->learner.sent);
+    const size_t best = party_best_bytes(&p->learner.best),
+                 before = best + party_sent_bytes(&p->learner.sent);
 
-    if (k->applied > p->course.agenda.party_steps || n < sent ||
-        nn_state_parse(&p->learner.bottom.net, state + sent, n - sent) != STATUS_OK ||
-        party_sent_parse(&p->learner.sent, state, sent) != STATUS_OK)
+    if (k->applied > p->course.agenda.party_steps || n < before ||
+        nn_state_parse(&p->learner.bottom.net, state + before, n - before) != STATUS_OK ||
+        party_best_parse(&p->learner.best, state) != STATUS_OK ||
+        party_sent_parse(&p->learner.sent, state + best, before - best) != STATUS_OK)
         return unfit(p->host->error);
     memcpy(p->learner.trail.value, k->trail, sizeof k->trail);
     p->learner.applied = k->applied;

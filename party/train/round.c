@@ -139,8 +139,13 @@ static uint64_t applied_then(const struct party_task *t, const struct party_lear
     return l->applied + (t->close ? 1 : 0);
 }
 
-/* Only the server sees that a target is reached; and a party's own steps may not tell how many the
- * run has done. */
+static bool ends_early(const struct plan *p)
+{
+    return p->training.stop.metric != METRIC_NONE || p->training.patience > 0;
+}
+
+/* Only the server sees that a target is reached, or patience over; and a party's own steps may not
+ * tell how many the run has done. */
 enum status party_round_plan_end(struct party_round *r, const struct party_learner *l,
                                  const struct party_course *c, const struct wire_broadcast *b,
                                  struct error *err)
@@ -148,8 +153,7 @@ enum status party_round_plan_end(struct party_round *r, const struct party_learn
     const uint64_t applied = applied_then(&r->task, l);
 
     r->task.last = b->last;
-    if (b->last && applied < c->agenda.steps && c->plan.training.stop.metric == METRIC_NONE &&
-        !c->mode->own_steps)
+    if (b->last && applied < c->agenda.steps && !ends_early(&c->plan) && !c->mode->own_steps)
         return party_violation(err, "ends the run before the plan does, after step", applied);
     return STATUS_OK;
 }

@@ -281,6 +281,7 @@ static void report(const void *state, struct party_report *r)
         .final = l->final,
         .left_out = l->left_out,
         .has_part = has_part(p),
+        .best = l->best.settled ? l->best.kept.step : 0,
     };
     r->planned = c->planned;
     r->keeping = p->keep.writing;

@@ -10,7 +10,8 @@ struct wire_broadcast server_broadcast_of(const struct server_trainer *t, uint64
                                           uint64_t number)
 {
     const struct server_close *c = &t->close;
-    struct wire_broadcast b = {.generation = generation, .round = number};
+    struct wire_broadcast b = {
+        .generation = generation, .round = number, .best = server_trainer_best(t)};
 
     if (c->fresh) {
         b.closes = true;

@@ -93,6 +93,8 @@ void server_close_run(struct server_train *s, struct actions *a)
     struct wire_broadcast b =
         server_broadcast_of(&s->trainer, s->fed->set.generation, s->round.number);
 
+    server_best_settle(&s->trainer.scores.best, &s->report.measured, &s->trainer.head,
+                       &s->trainer.scores.test);
     b.last = true;
     sm_move(&s->fed->sm, PHASE_CLOSE, s->fed->set.generation);
     server_next_question(s->fed);

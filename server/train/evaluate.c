@@ -8,6 +8,7 @@
 #include "server/train/evaluate.h"
 
 #include "common/base/mem.h"
+#include "server/train/stored.h"
 
 void server_begin_sweep(struct server_trainer *t, uint64_t number)
 {
@@ -15,6 +16,7 @@ void server_begin_sweep(struct server_trainer *t, uint64_t number)
     t->sweep.number = number;
     t->sweep.next_place = 0;
     t->sweep.on_train = t->plan->training.evaluate_train;
+    score_board_reset(&t->scores.validate);
     score_board_reset(&t->scores.test);
     if (t->plan->training.evaluate_train)
         score_board_reset(&t->scores.train);
@@ -34,6 +36,23 @@ bool server_next_evaluation(struct server_trainer *t, struct server_task *out)
     return true;
 }
 
+/* Rows to choose by stand among the test rows. */
+static void score_apart(struct server_trainer *t, const struct server_task *task)
+{
+    const struct validate *v = t->setup->labels.validate;
+    const struct nn_head *top = &t->head.top;
+    const uint32_t k = top->outputs;
+
+    for (uint32_t r = 0; r < task->rows; r++) {
+        const float *target = &t->head.target[r], *logits = top->logits + (size_t)r * k;
+        struct score_board *to =
+            validate_row(v, server_task_row(task, r)) ? &t->scores.validate : &t->scores.test;
+
+        score_board_add(to, t->head.prob + (size_t)r * k, target, 1,
+                        nn_loss(top->loss, NULL, logits, target, 1, k));
+    }
+}
+
 void server_score_batch(struct server_trainer *t, struct server_report *r,
                         const struct server_task *task, double loss)
 {
@@ -45,6 +64,10 @@ void server_score_batch(struct server_trainer *t, struct server_report *r,
         r->measured.last_loss = loss;
         if (board->rows + task->rows > board->rows_max) /* an epoch is full */
             score_board_reset(board);
+    }
+    if (is->test && t->setup->labels.validate != NULL) {
+        score_apart(t, task);
+        return;
     }
     score_board_add(board, t->head.prob, t->head.target, task->rows, loss);
 }
@@ -71,8 +94,11 @@ void server_sweep_done(struct server_trainer *t)
 
 static void check_target(struct server_trainer *t, struct server_report *r)
 {
-    const struct score *s =
-        t->plan->training.stop.split == SPLIT_TEST ? &r->measured.test : &r->measured.train;
+    const struct server_scored *of = &r->measured.scored;
+    const enum plan_split split = t->plan->training.stop.split;
+    const struct score *s = split == SPLIT_TEST    ? &of->test
+                            : split == SPLIT_TRAIN ? &of->train
+                                                   : &of->validate;
     const double wanted = t->plan->training.stop.value;
     enum score_metric m;
     double value;
@@ -93,12 +119,18 @@ void server_sweep_told(struct server_trainer *t, struct server_report *r)
     struct score_board *train =
         t->plan->training.evaluate_train ? &t->scores.train : &t->scores.running;
 
-    if (t->plan->shape.test_rows > 0)
-        score_board_read(&t->scores.test, regression, &r->measured.test);
-    score_board_read(train, regression, &r->measured.train);
+    score_board_read(&t->scores.validate, regression, &r->measured.scored.validate);
+    score_board_read(&t->scores.test, regression, &r->measured.scored.test);
+    score_board_read(train, regression, &r->measured.scored.train);
     r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);
+    server_best_compare(&t->scores.best, &r->measured, t->plan, &t->head, &t->scores.test,
+                        &(struct server_best_of){
+                            .step = t->stored != NULL ? t->stored->step : t->steps_done,
+                            .epoch = r->epochs,
+                            .round = r->rounds,
+                        });
 }
 
 /* --- row by row --- */
@@ -107,20 +139,25 @@ enum status server_tested(struct server_tested *out, const struct server_trainer
 {
     const struct score_board *b = &t->scores.test;
     const uint32_t places = agenda_places(t->plan, true);
+    const struct validate *v = t->setup->labels.validate;
     uint32_t scored = 0;
 
     *out = (struct server_tested){t->head.top.loss, t->head.top.outputs, b->prob, NULL};
-    if (b->rows == 0 || b->rows != t->plan->shape.test_rows)
+    if (b->rows == 0 || b->rows != b->rows_max)
         return STATUS_DATA;
-    out->at = mem_alloc(b->rows, sizeof *out->at);
+    out->at = mem_alloc(t->plan->shape.test_rows, sizeof *out->at);
     if (out->at == NULL)
         return STATUS_MEMORY;
     /* As the sweep has gone through them. */
     for (uint32_t place = 0; place < places;) {
         const struct server_task part = server_task_part(t->plan, true, 0, place, t->sweep_row);
 
-        for (uint32_t r = 0; r < part.rows; r++)
-            out->at[server_task_row(&part, r)] = scored++;
+        for (uint32_t r = 0; r < part.rows; r++) {
+            const size_t row = server_task_row(&part, r);
+
+            if (v == NULL || !validate_row(v, row))
+                out->at[row] = scored++;
+        }
         place += part.places;
     }
     return STATUS_OK;

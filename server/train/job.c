@@ -60,6 +60,11 @@ static uint64_t step(const void *state)
     return ((const struct server_train *)state)->trainer.steps_done;
 }
 
+static uint64_t best(const void *state)
+{
+    return server_trainer_best(&((const struct server_train *)state)->trainer);
+}
+
 static const uint8_t *playing(const void *state)
 {
     return ((const struct server_train *)state)->keep.playing;
@@ -309,7 +314,7 @@ static struct server_next alone(void *state, struct actions *a, const struct eve
     if (e->kind != EVENT_DONE)
         return server_stored_step(s->fed, a, e);
     w = take_worked(s, e->error);
-    return server_stored_done(&s->trainer, a, &w);
+    return server_stored_done(&s->trainer, &s->report, a, &w);
 }
 
 static void ended(void *state, enum wire_outcome outcome)
@@ -337,6 +342,7 @@ const struct server_job server_job_train = {
     .came = came,
     .step = step,
     .playing = playing,
+    .best = best,
     .agreed = agreed,
     .prepare = prepare,
     .begin = begin,

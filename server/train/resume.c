@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 8 };
+enum { RESUME_VERSION = 9 };
 
 struct kept {
     uint32_t version;
@@ -27,7 +27,9 @@ struct kept {
     uint8_t trail[WIRE_DIGEST_BYTES], playing[WIRE_DIGEST_BYTES];
     bool target_reached, complete;
     struct server_reached reached;
-    struct score train, test;
+    struct server_scored scored;
+    struct server_best_of best;
+    uint32_t best_since;
 };
 
 #define KEPT(member) RECORD_FIELD(struct kept, member)
@@ -72,8 +74,18 @@ static const struct record_field kept_field[] = {
     KEPT(reached.epoch),
     KEPT(reached.value),
     KEPT(reached.round),
-    KEPT_SCORE(train),
-    KEPT_SCORE(test),
+    KEPT_SCORE(scored.train),
+    KEPT_SCORE(scored.validate),
+    KEPT_SCORE(scored.test),
+    KEPT(best.yes),
+    KEPT(best.step),
+    KEPT(best.epoch),
+    KEPT(best.value),
+    KEPT(best.round),
+    KEPT(best_since),
+    KEPT_SCORE(best.scored.train),
+    KEPT_SCORE(best.scored.validate),
+    KEPT_SCORE(best.scored.test),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -99,27 +111,30 @@ static struct kept kept_of(const struct server_train *s)
     k.target_reached = s->trainer.target_reached;
     k.complete = s->keep.complete;
     k.reached = s->report.measured.reached;
-    k.train = s->report.measured.train;
-    k.test = s->report.measured.test;
+    k.scored = s->report.measured.scored;
+    k.best = s->trainer.scores.best.of;
+    k.best_since = s->trainer.scores.best.since;
     memcpy(k.trail, s->trainer.trail.value, sizeof k.trail);
     memcpy(k.playing, s->keep.playing, sizeof k.playing);
     return k;
 }
 
 /* The boards that this plan has; score_board_print of an empty one is harmless. */
-enum { BOARDS = 3 };
+enum { BOARDS = 4 };
 
 static void boards_of(struct server_train *s, struct score_board *out[BOARDS])
 {
     out[0] = &s->trainer.scores.running;
     out[1] = &s->trainer.scores.test;
     out[2] = &s->trainer.scores.train;
+    out[3] = &s->trainer.scores.validate;
 }
 
 enum status server_train_save(const struct server_train *s, struct buf *out)
 {
     const struct score_board *board[BOARDS] = {&s->trainer.scores.running, &s->trainer.scores.test,
-                                               &s->trainer.scores.train};
+                                               &s->trainer.scores.train,
+                                               &s->trainer.scores.validate};
     struct kept k = kept_of(s);
     enum status st = record_print(out, kept_field, KEPT_FIELDS, &k);
 
@@ -128,6 +143,8 @@ enum status server_train_save(const struct server_train *s, struct buf *out)
                         k.close_words * k.close_blocks * sizeof *s->trainer.head.blob);
     for (size_t i = 0; i < BOARDS && st == STATUS_OK; i++)
         st = score_board_print(board[i], out);
+    if (st == STATUS_OK)
+        st = server_best_print(&s->trainer.scores.best, out);
     if (st == STATUS_OK)
         st = server_marks_print(s->fed, out);
     if (st == STATUS_OK)
@@ -142,6 +159,7 @@ static bool fits(const struct server_train *s, const struct kept *k)
     return k->version == RESUME_VERSION && k->steps_done <= s->trainer.agenda.steps &&
            k->close_words <= down_words(&s->trainer.head.down, s->trainer.plan->training.batch) &&
            k->close_blocks <= blocks && k->sweep.number <= s->trainer.agenda.sweeps &&
+           k->best.step <= k->steps_done &&
            k->sweep.next_place <=
                s->trainer.plan->shape.train_rows + (uint64_t)s->trainer.plan->shape.test_rows;
 }
@@ -158,8 +176,9 @@ static void take(struct server_train *s, const struct kept *k)
     s->report.degraded = k->degraded;
     s->report.measured.sweeps = k->sweeps;
     s->report.measured.reached = k->reached;
-    s->report.measured.train = k->train;
-    s->report.measured.test = k->test;
+    s->report.measured.scored = k->scored;
+    s->report.measured.best = s->trainer.scores.best.of = k->best;
+    s->trainer.scores.best.since = k->best_since;
     s->trainer.target_reached = k->target_reached;
     s->keep.complete = k->complete;
     s->trainer.close = (struct server_close){
@@ -194,6 +213,9 @@ enum status server_train_restore(struct server_train *s, const uint8_t *bytes, s
             return STATUS_DATA;
         at += used;
     }
+    if (server_best_parse(&s->trainer.scores.best, bytes + at, n - at, &used) != STATUS_OK)
+        return STATUS_DATA;
+    at += used;
     if (server_marks_parse(s->fed, bytes + at, n - at, &used) != STATUS_OK)
         return STATUS_DATA;
     at += used;

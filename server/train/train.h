@@ -232,8 +232,8 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a) 
 bool server_stored_begin(struct server_federation *f, struct actions *a, struct server_trainer *t);
 bool server_stored_alone(const struct server_trainer *t); /* it has begun */
 struct server_worked server_stored_work(struct server_trainer *t, struct server_report *r);
-struct server_next server_stored_done(const struct server_trainer *t, struct actions *a,
-                                      const struct server_worked *w) MUST_USE;
+struct server_next server_stored_done(struct server_trainer *t, struct server_report *r,
+                                      struct actions *a, const struct server_worked *w) MUST_USE;
 /* Any event but that, when the parties have gone. */
 struct server_next server_stored_step(struct server_federation *f, struct actions *a,
                                       const struct event *e) MUST_USE;

@@ -28,10 +28,13 @@ static enum status init_head(struct server_trainer *t)
 
 static enum status init_scores(struct server_scores *scores, const struct plan *p, uint32_t outputs)
 {
+    const uint32_t validate = p->shape.validate_rows;
     enum status st = score_board_init(&scores->running, p->shape.train_rows, outputs);
 
-    if (st == STATUS_OK && p->shape.test_rows > 0)
-        st = score_board_init(&scores->test, p->shape.test_rows, outputs);
+    if (st == STATUS_OK && validate > 0)
+        st = score_board_init(&scores->validate, validate, outputs);
+    if (st == STATUS_OK && p->shape.test_rows > validate)
+        st = score_board_init(&scores->test, p->shape.test_rows - validate, outputs);
     if (st == STATUS_OK && p->training.evaluate_train)
         st = score_board_init(&scores->train, p->shape.train_rows, outputs);
     return st;
@@ -51,6 +54,8 @@ enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
         st = init_head(t);
     if (st == STATUS_OK)
         st = init_scores(&t->scores, p, t->head.top.outputs);
+    if (st == STATUS_OK)
+        st = server_best_init(&t->scores.best, p, t->scores.test.rows_max, t->head.top.outputs);
     if (st == STATUS_OK)
         nn_head_weigh(&t->head.top, setup->labels.train_target, p->shape.train_rows);
     if (st == STATUS_OK && aggregation_of(p)->polynomial) {
@@ -77,8 +82,10 @@ void server_trainer_deinit(struct server_trainer *t)
     server_head_deinit(&t->head);
     schedule_deinit(&t->schedule);
     score_board_deinit(&t->scores.running);
+    score_board_deinit(&t->scores.validate);
     score_board_deinit(&t->scores.test);
     score_board_deinit(&t->scores.train);
+    server_best_deinit(&t->scores.best);
     server_stored_free(t->stored);
     digest_deinit(&t->digest);
     rng_deinit(&t->rounding);
@@ -99,6 +106,11 @@ void server_trainer_aim(struct server_trainer *t, const struct server_task *task
         t->head.target[r] = all[server_task_row(task, r)];
 }
 
+uint64_t server_trainer_best(const struct server_trainer *t)
+{
+    return t->stored == NULL ? t->scores.best.of.step : 0;
+}
+
 double server_trainer_epochs(const struct server_trainer *t)
 {
     if (t->stored != NULL)
@@ -108,7 +120,8 @@ double server_trainer_epochs(const struct server_trainer *t)
 
 bool server_trainer_ended(const struct server_trainer *t)
 {
-    return t->target_reached || t->steps_done == t->agenda.steps;
+    return t->target_reached || server_best_patience_over(&t->scores.best, t->plan) ||
+           t->steps_done == t->agenda.steps;
 }
 
 enum wire_outcome server_trainer_outcome(const struct server_trainer *t)

@@ -12,6 +12,7 @@
 #include "common/crypto/rng.h"
 #include "common/flow/trail.h"
 #include "server/setup.h"
+#include "server/train/best.h"
 #include "server/train/head.h"
 #include "server/train/task.h"
 
@@ -33,7 +34,8 @@ struct server_sweep {
 };
 
 struct server_scores {
-    struct score_board running, test, train;
+    struct score_board running, validate, test, train;
+    struct server_best best;
 };
 
 struct server_stored;
@@ -67,6 +69,8 @@ void server_trainer_begin(struct server_trainer *t, const uint8_t *plan_digest);
 
 /* What the head predicts of the task's rows. */
 void server_trainer_aim(struct server_trainer *t, const struct server_task *task);
+/* The step whose bottoms parties keep: 0: none, or theirs never change. */
+uint64_t server_trainer_best(const struct server_trainer *t);
 double server_trainer_epochs(const struct server_trainer *t); /* of the head */
 bool server_trainer_ended(const struct server_trainer *t);    /* no step is left to take */
 /* How the run ends, if it is complete. */

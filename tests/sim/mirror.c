@@ -371,5 +371,5 @@ void mirror_compare(struct mirror *m)
         differ(m, "a stand-in", m->arrivals, (double)head[1].w[i],
                m->stand_in[i / MIRROR_WIDTH][i % MIRROR_WIDTH]);
     differ(m, "the loss over the test rows", m->arrivals,
-           sim_server_report(m->sim)->measured.test.value[SCORE_LOSS], test_loss(m));
+           sim_server_report(m->sim)->measured.scored.test.value[SCORE_LOSS], test_loss(m));
 }

@@ -92,8 +92,8 @@ static const struct reference *reference_of(const struct chaos *c)
     }
     for (int who = SIM_SERVER; who < (int)parties; who++)
         sim_model(s, who, r->model[who + 1]);
-    r->train = sim_server_report(s)->measured.train;
-    r->test = sim_server_report(s)->measured.test;
+    r->train = sim_server_report(s)->measured.scored.train;
+    r->test = sim_server_report(s)->measured.scored.test;
     take_steps(r, s);
     sim_free(s);
     return r;
@@ -220,8 +220,8 @@ static const char *same_models(const struct chaos *c, struct sim *s, const struc
         if (strcmp(model, r->model[who + 1]) != 0)
             return wrong("I6: another model at %d", who);
     }
-    if (well(sim_server_end(s)->outcome) &&
-        !(same_score(&rep->measured.train, &r->train) && same_score(&rep->measured.test, &r->test)))
+    if (well(sim_server_end(s)->outcome) && !(same_score(&rep->measured.scored.train, &r->train) &&
+                                              same_score(&rep->measured.scored.test, &r->test)))
         return wrong("I6: other scores");
     tally.same_model += well(sim_server_end(s)->outcome);
     return NULL;

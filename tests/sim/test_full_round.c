@@ -61,7 +61,7 @@ static void test_a_run_is_this_transcript(void **state)
     }
     assert_int_equal(sim_server_report(s)->rounds, 2);
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
-    assert_true(sim_server_report(s)->measured.test.has[SCORE_ACCURACY]);
+    assert_true(sim_server_report(s)->measured.scored.test.has[SCORE_ACCURACY]);
     sim_free(s);
 }
 
@@ -205,8 +205,8 @@ static void test_a_sweep_over_the_training_rows_gives_their_scores_of_one_model(
         }
         sim_run(s, HOUR_US);
         assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-        train = &sim_server_report(s)->measured.train;
-        test = &sim_server_report(s)->measured.test;
+        train = &sim_server_report(s)->measured.scored.train;
+        test = &sim_server_report(s)->measured.scored.test;
         assert_true(train->has[SCORE_LOSS] && test->has[SCORE_LOSS]);
         assert_int_equal(train->value[SCORE_LOSS] == test->value[SCORE_LOSS], swept);
         sim_free(s);

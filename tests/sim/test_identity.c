@@ -97,8 +97,8 @@ static void run_open(struct run *run, const struct golden_identity *g, uint32_t 
 /* How many weights, and the loss over the test rows, are not what the one regression ends with. */
 static size_t misses_of(struct run *run, const struct golden_identity *g)
 {
-    size_t misses =
-        !(fabs(sim_server_report(run->sim)->measured.test.value[SCORE_LOSS] - g->loss) < 1e-5);
+    size_t misses = !(
+        fabs(sim_server_report(run->sim)->measured.scored.test.value[SCORE_LOSS] - g->loss) < 1e-5);
 
     for (uint32_t i = 0; i < GOLDEN_PARTIES; i++) {
         const float *w = party_session_bottom(run->sim->party[i].session)->layer[0].w;

@@ -275,7 +275,7 @@ static void test_turns_do_not_count_a_row_again_in_the_score(void **state)
         s = sim_new(&o);
         sim_run(s, RUN_US);
         expect_completed(s);
-        loss[i] = sim_server_report(s)->measured.train.value[SCORE_LOSS];
+        loss[i] = sim_server_report(s)->measured.scored.train.value[SCORE_LOSS];
         sim_free(s);
     }
     assert_true(fabs(loss[0] - loss[1]) < 1e-6 && loss[0] > 0);

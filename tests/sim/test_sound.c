@@ -163,7 +163,7 @@ static void test_under_once_every_row_is_released_once_however_long_the_head_tra
         assert_int_equal(sim_server_report(s)->rounds, 3);
         assert_true(sim_server_report(s)->epochs == 3);
         assert_int_equal(sim_server_report(s)->measured.sweeps, 3);
-        assert_true(sim_server_report(s)->measured.test.has[SCORE_LOSS]);
+        assert_true(sim_server_report(s)->measured.scored.test.has[SCORE_LOSS]);
         sim_free(s);
     }
 }

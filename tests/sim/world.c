@@ -154,6 +154,7 @@ static void make_plan(struct sim *s)
     s->plan.shape.parties = s->options.parties;
     s->plan.shape.train_rows = s->options.train_rows;
     s->plan.shape.test_rows = s->options.test_rows;
+    s->plan.shape.validate_rows = s->options.validate_rows;
     fit_task(&s->plan, s->options.classes);
     if (plan_check(&s->plan, &err) != STATUS_OK) {
         fprintf(stderr, "sim: %s\n", err.text);
@@ -296,6 +297,7 @@ struct server_setup world_server_setup(struct sim *s)
         .labels.test = &s->test,
         .labels.train_target = s->train_target,
         .labels.test_target = s->test_target,
+        .labels.validate = s->validate.from != NULL ? &s->validate : NULL,
         .seeded = !s->options.unseeded,
         .seed = SEED,
         .clock_us = still,
@@ -345,12 +347,27 @@ void world_new_server(struct sim *s)
         world_restore_server(s);
 }
 
+/* The first test rows are to choose by, as if they had been training rows. */
+static void make_validation(struct sim *s)
+{
+    const uint32_t kept = s->options.validate_rows, rows = s->options.test_rows;
+
+    if (kept == 0)
+        return;
+    s->validate = (struct validate){
+        .train = kept, .held = rows, .from = mem_alloc(rows, sizeof *s->validate.from)};
+    CHECK(s->validate.from != NULL && kept <= rows);
+    for (uint32_t i = 0; i < rows; i++)
+        s->validate.from[i] = i;
+}
+
 static void make_labels(struct sim *s)
 {
     fill_table(&s->train, s->options.train_rows, 1, 0);
     fill_table(&s->test, s->options.test_rows, 1, 100);
     s->train_target = targets(s->options.train_rows);
     s->test_target = targets(s->options.test_rows);
+    make_validation(s);
     s->labels = s->train;
     s->labels.x = s->train_target;
 }
@@ -483,6 +500,7 @@ void sim_free(struct sim *s)
     buf_deinit(&s->frame);
     mem_free(s->train_target);
     mem_free(s->test_target);
+    validate_deinit(&s->validate);
     mem_free(s->party);
     buf_deinit(&s->transcript);
     mem_free(s);

@@ -118,6 +118,7 @@ struct sim {
     struct roster roster;
     struct table train, test;
     float *train_target, *test_target;
+    struct validate validate;
     struct table labels; /* the training targets, as parties have them */
     struct server_session *server;
     struct wire_unpacker unpacker;

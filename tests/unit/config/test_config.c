@@ -201,6 +201,8 @@ static void make_sense(struct plan *p)
     p->model.embedding = 1 + draw(256);
     p->model.binary_loss = BINARY_SOFTMAX;
     p->training.stop = fresh.training.stop;
+    p->training.patience = fresh.training.patience;
+    p->training.best_by = fresh.training.best_by;
     if (p->model.task == TASK_REGRESSION)
         p->training.class_weights = CLASS_WEIGHTS_NONE;
     while (p->training.batch % p->protocol.fedvs.segments != 0)

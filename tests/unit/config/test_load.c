@@ -127,7 +127,7 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
     refuse(GOOD "shape: {parties: 3}\n",
            ":9: shape: unknown key (known here: listen, identity, roster, state, "
            "state_key, checkpoint_rounds, stand, labels, insecure_peers, limits, predict, model, "
-           "protocol, training, privacy, inject)");
+           "protocol, training, data, privacy, inject)");
     refuse(GOOD "privacy: 3\n", ":9: privacy: is a section: it takes keys of its own, not a value");
     refuse(GOOD "model: {head: [\n",
            ":10: did not find expected node content while parsing a flow node");

@@ -100,7 +100,7 @@ void packages_head(struct package *p)
     p->role = PACKAGE_HEAD;
     p->classes = mem_strdup("no\nyes\n");
     CHECK(p->classes != NULL);
-    package_score(p->score, &none, &test);
+    package_score(p->score, &none, &none, &test);
 }
 
 size_t packages_header_bytes(const struct buf *b)

@@ -99,7 +99,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
                                       {"train", {sample_bytes(2), 40}},
                                       {members, sizeof members},
                                       sample_bytes(14),
-                                      sample_bytes(15)};
+                                      sample_bytes(15),
+                                      11};
         break;
     case WIRE_BEHIND: m.behind = (struct wire_behind){300, 9}; break;
     case WIRE_REPLAY: m.replay = (struct wire_replay){300, 9, {sample_bytes(6), 48}}; break;
@@ -119,7 +120,8 @@ static inline struct wire_msg sample(enum wire_kind kind)
                                               5,
                                               {absent, sizeof absent},
                                               false,
-                                              {sample_bytes(8), 30}};
+                                              {sample_bytes(8), 30},
+                                              10};
         break;
     case WIRE_UPLOAD:
         m.upload = (struct wire_upload){
@@ -201,7 +203,7 @@ static inline bool same_broadcast(const struct wire_broadcast *a, const struct w
            a->close_step == b->close_step && same_bytes(a->gradient, b->gradient) &&
            a->purpose == b->purpose && a->round == b->round && a->place == b->place &&
            a->sweep == b->sweep && same_bytes(a->absent, b->absent) && a->last == b->last &&
-           same_bytes(a->ids, b->ids);
+           same_bytes(a->ids, b->ids) && a->best == b->best;
 }
 
 static inline bool same_join(const struct wire_join *a, const struct wire_join *b)
@@ -232,7 +234,8 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
                same_bytes(a->offer.job.text, b->offer.job.text) &&
                same_bytes(a->offer.members, b->offer.members) &&
                memcmp(a->offer.element, b->offer.element, WIRE_ELEMENT_BYTES) == 0 &&
-               memcmp(a->offer.playing, b->offer.playing, WIRE_DIGEST_BYTES) == 0;
+               memcmp(a->offer.playing, b->offer.playing, WIRE_DIGEST_BYTES) == 0 &&
+               a->offer.best == b->offer.best;
     case WIRE_BEHIND:
         return a->behind.generation == b->behind.generation &&
                a->behind.applied == b->behind.applied;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { FRAME_HEADER = 4, FRAME_COST_MAX = 80 };
+enum { FRAME_HEADER = 4, FRAME_COST_MAX = 96 };
 
 static size_t packed(const struct wire_msg *m)
 {
@@ -69,7 +69,8 @@ static void test_single_messages_fit_the_limits_named_after_them(void **state)
                                   {"abcdefghijklmnop", {plan, sizeof plan}},
                                   {members, sizeof members},
                                   plan,
-                                  plan};
+                                  plan,
+                                  UINT64_MAX};
     assert_true(packed(&m) <= WIRE_OFFER_MAX);
     buf_deinit(&body);
 }
@@ -106,8 +107,8 @@ static struct wire_msg largest_broadcast(const uint8_t *gradient, size_t n)
     struct wire_msg m = {.kind = WIRE_BROADCAST};
 
     m.broadcast = (struct wire_broadcast){
-        UINT64_MAX, true,       true,       UINT64_MAX, {gradient, n}, PURPOSE_DEAL_DATA,
-        UINT64_MAX, UINT64_MAX, UINT64_MAX, {NULL, 0},  false,         {NULL, 0}};
+        UINT64_MAX, true,       true,      UINT64_MAX, {gradient, n}, PURPOSE_DEAL_DATA, UINT64_MAX,
+        UINT64_MAX, UINT64_MAX, {NULL, 0}, false,      {NULL, 0},     UINT64_MAX};
     return m;
 }
 

@@ -1,0 +1,184 @@
+/* validate.c -- two tables in the order of ids to two others: rows are picked, none is changed.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/validate.h"
+
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/crypto/digest.h"
+#include "common/data/order.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char LABEL[] = "vfl/validate/1"; /* its final 0 is hashed, too */
+
+static bool below(struct digest *d, const char *id, double share)
+{
+    uint8_t hash[DIGEST_BYTES];
+    const uint8_t *at = hash;
+
+    digest_begin(d);
+    digest_update(d, LABEL, sizeof LABEL);
+    digest_update(d, id, strlen(id));
+    digest_final(d, hash);
+    return (double)(le_take(&at, 8) >> 11) < ldexp(share, 53);
+}
+
+bool validate_keeps_back(const char *id, double share)
+{
+    struct digest d;
+    bool yes;
+
+    digest_begin(&d);
+    yes = below(&d, id, share);
+    digest_deinit(&d);
+    return yes;
+}
+
+/* --- rows of two tables into one --- */
+
+static size_t id_bytes(const struct table *a, const struct table *b, const uint32_t *from, size_t n)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bytes +=
+            strlen(from[i] < a->rows ? table_id(a, from[i]) : table_id(b, from[i] - a->rows)) + 1;
+    return bytes;
+}
+
+static enum status copy_names(struct table *out, const struct table *a)
+{
+    if (a->names == NULL)
+        return STATUS_OK;
+    out->names = mem_alloc(a->cols, TABLE_NAME_MAX);
+    if (out->names == NULL)
+        return STATUS_MEMORY;
+    memcpy(out->names, a->names, a->cols * TABLE_NAME_MAX);
+    return STATUS_OK;
+}
+
+/* Rows from[0..n), those from a->rows on of b, which has a's columns. */
+static enum status pick(struct table *out, const struct table *a, const struct table *b,
+                        const uint32_t *from, size_t n)
+{
+    const size_t row_bytes = a->cols * sizeof *out->x, text = id_bytes(a, b, from, n);
+    size_t at = 0;
+
+    *out = (struct table){.rows = n, .cols = a->cols};
+    out->x = mem_alloc(n, row_bytes);
+    out->id_at = mem_alloc(n, sizeof *out->id_at);
+    out->id_text = mem_alloc(text, 1);
+    if (out->x == NULL || out->id_at == NULL || out->id_text == NULL || text > UINT32_MAX ||
+        copy_names(out, a) != STATUS_OK) {
+        table_deinit(out);
+        return STATUS_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct table *t = from[i] < a->rows ? a : b;
+        const size_t row = from[i] < a->rows ? from[i] : from[i] - a->rows;
+        const size_t id = strlen(table_id(t, row)) + 1;
+
+        memcpy(out->x + i * a->cols, t->x + row * a->cols, row_bytes);
+        memcpy(out->id_text + at, table_id(t, row), id);
+        out->id_at[i] = (uint32_t)at;
+        at += id;
+    }
+    return STATUS_OK;
+}
+
+/* --- the split --- */
+
+static int compare(const struct table *a, size_t i, const struct table *b, size_t j)
+{
+    const char *x = table_id(a, i), *y = table_id(b, j);
+
+    return order_compare(x, strlen(x), y, strlen(y));
+}
+
+/* v->from: the rows left from the front on, those kept back merged with the test rows behind. */
+static void choose(struct validate *v, const struct table *train, const struct table *test,
+                   double share)
+{
+    uint32_t *back = v->from + train->rows; /* as far as rows are left, a gap stays before it */
+    struct digest d;
+    size_t next = 0;
+
+    digest_begin(&d);
+    for (size_t i = 0; i < train->rows; i++) {
+        if (!below(&d, table_id(train, i), share)) {
+            v->from[v->left++] = (uint32_t)i;
+            continue;
+        }
+        while (next < test->rows && compare(test, next, train, i) < 0)
+            back[v->held++] = (uint32_t)(train->rows + next++);
+        back[v->held++] = (uint32_t)i;
+    }
+    while (next < test->rows)
+        back[v->held++] = (uint32_t)(train->rows + next++);
+    digest_deinit(&d);
+    memmove(v->from + v->left, back, v->held * sizeof *back);
+}
+
+static enum status check(const struct validate *v, const struct table *train,
+                         const struct table *test, double share, struct error *err)
+{
+    if (table_share_ids(train, test))
+        return error_set(err, STATUS_DATA,
+                         "data.validate: an id of the test rows is in the training rows, too: it "
+                         "would test a model that was chosen by it");
+    if (v->left > 0 && v->left < train->rows)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA, "data.validate: %g of %zu training rows leaves %zu to %s",
+                     share, train->rows, (size_t)0, v->left > 0 ? "choose by" : "train on");
+}
+
+enum status validate_split(struct validate *v, struct table *train, struct table *test,
+                           double share, struct error *err)
+{
+    struct table left = {0}, held = {0};
+    enum status s = STATUS_MEMORY;
+
+    *v = (struct validate){.train = train->rows};
+    v->from = mem_alloc(2 * train->rows + test->rows, sizeof *v->from);
+    if (v->from != NULL) {
+        choose(v, train, test, share);
+        s = check(v, train, test, share, err);
+        if (s != STATUS_OK)
+            goto out;
+        s = pick(&left, train, test, v->from, v->left);
+    }
+    if (s == STATUS_OK)
+        s = pick(&held, train, test, v->from + v->left, v->held);
+    if (s != STATUS_OK) {
+        table_deinit(&left);
+        error_set(err, s, "data.validate: no memory for %zu rows", train->rows + test->rows);
+        goto out;
+    }
+    table_deinit(train);
+    table_deinit(test);
+    *train = left;
+    *test = held;
+    return STATUS_OK;
+out:
+    validate_deinit(v);
+    return s;
+}
+
+enum status validate_cut(const struct validate *v, struct table *t, struct error *err)
+{
+    struct table left;
+
+    if (pick(&left, t, t, v->from, v->left) != STATUS_OK)
+        return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu labels", v->left);
+    table_deinit(t);
+    *t = left;
+    return STATUS_OK;
+}
+
+void validate_deinit(struct validate *v)
+{
+    mem_free(v->from);
+    *v = (struct validate){0};
+}

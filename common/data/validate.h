@@ -1,0 +1,40 @@
+/* validate.h -- which training rows are kept back to choose a model by (data.validate).
+ *
+ * A row is kept back by its id alone, so that every side takes the same ones and nothing that
+ * stands in a row decides it: SHA-256("vfl/validate/1" || 0 || id), the first 8 bytes as a
+ * little-endian number, is below share 2^64.  Rows kept back join the test rows, in the order of
+ * ids: what is evaluated is one table, and only the server needs to know whose row is which.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_DATA_VALIDATE_H
+#define COLONNADE_DATA_VALIDATE_H
+
+#include "common/data/table.h"
+
+/* Where each row comes from: below `train` a row of the training table as it was, else row
+ * `train` + i of the test table's i. */
+struct validate {
+    size_t train;   /* training rows, as they were */
+    size_t left;    /* of these, what is trained on */
+    size_t held;    /* rows of the test table, as it has become */
+    uint32_t *from; /* left, then held */
+};
+
+bool validate_keeps_back(const char *id, double share);
+
+/* Cuts train and adds to test, which has no rows, or the same columns.  STATUS_DATA: none would be
+ * kept back, or none would be left; or an id of the test rows is in the training rows, too, so that
+ * the test would be no test of what was chosen.  On failure both tables are as they were. */
+enum status validate_split(struct validate *v, struct table *train, struct table *test,
+                           double share, struct error *err) MUST_USE;
+/* Rows that are trained on, of a table of one column whose rows were the training table's. */
+enum status validate_cut(const struct validate *v, struct table *t, struct error *err) MUST_USE;
+/* Is row i of the test table one that was kept back? */
+static inline bool validate_row(const struct validate *v, size_t i)
+{
+    return v->from != NULL && v->from[v->left + i] < v->train;
+}
+void validate_deinit(struct validate *v); /* safe on a zeroed struct */
+
+#endif

@@ -1,0 +1,98 @@
+#!/bin/sh
+# test_validate.sh -- rows kept back to choose by, and the best model on every side: bit for bit what a run leaves that
+# ended there, with its packages, its scores and its predictions, whoever was killed meanwhile.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+cd "$dir" || exit 6
+
+# The third evaluation or so is the best, and three more are not better.
+learn='--set training.optimizer=adam --set training.learning_rate=0.2 --set training.best_by=loss'
+
+run() { # OUT OPTIONS...
+    out=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    "$vfl" cluster --seed 5 --parties 3 --set data.validate=0.2 --quiet --scores "$out.csv" --out "$out" "$@"
+}
+
+field() { # OUT PYTHON-EXPRESSION OF s
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1/summary.json" "$2"
+}
+
+models() { # OUT
+    field "$1" '[s["model_sha256"]["head"]] + s["model_sha256"]["parties"]'
+}
+
+# shellcheck disable=SC2086 # words
+patient() { # OUT OPTIONS...
+    run "$@" $learn --set training.patience=3 --set training.epochs=60
+}
+
+# Ends where the other had its best evaluation: is that what the other has left?
+ends_there() { # BEST OPTIONS...
+    best=$1
+    shift
+    epoch=$(field "$best" 's["best_epoch"]')
+    # shellcheck disable=SC2086 # words
+    expect 0 '' "$best: a run that ends after epoch $epoch" run "$best-ended" --set "training.epochs=$epoch" \
+        ${learn%--set training.best_by=loss} "$@"
+    same "$(models "$best-ended")" "$(models "$best")" 'leaves the same models'
+    same "$(field "$best-ended" '[s[k] for k in ("train", "validate", "test")]')" \
+        "$(field "$best" '[s[k] for k in ("train", "validate", "test")]')" 'and has the same scores'
+    cmp "$best-ended.csv" "$best.csv" >"$dir/said" 2>&1 && ok 'of each row' || not_ok 'of each row'
+}
+
+expect 0 '' 'patience ends a run' patient masked
+same "['completed', 3.0]" "$(field masked '[s["status"], s["epochs"] - s["best_epoch"]]')" \
+    'three evaluations after its best one'
+ends_there masked
+differ "$(field masked 's["epochs"]')" "$(field masked 's["best_epoch"]')" 'which was not its last'
+epoch=$(field masked '"epochs %g " % s["best_epoch"]')
+for side in server party-1 party-3; do
+    expect 0 "$epoch" "the package of $side says which epoch it is of" "$vfl" models --state "masked/$side" list
+done
+expect 0 'validate.loss=' 'and the score that it was chosen by' "$vfl" models --state masked/server show
+
+# Rows that were kept back are neither trained on nor tested by.
+python3 - masked >said.rows <<'PY'
+import csv, hashlib, sys
+rows = lambda f: [r[0] for r in list(csv.reader(open(f)))[1:]]
+back = lambda i: int.from_bytes(hashlib.sha256(b"vfl/validate/1\0" + i.encode()).digest()[:8], "little") < 0.2 * 2 ** 64
+train, test = rows(sys.argv[1] + "/data/labels-train.csv"), rows(sys.argv[1] + "/data/labels-test.csv")
+kept = sum(map(back, train))
+print(sorted(rows(sys.argv[1] + ".csv")) == sorted(test), kept, len(train) - kept, len(test))
+PY
+read -r same kept left tested <said.rows
+same True "$same" 'test rows alone have scores'
+expect 0 "$left training and $tested test rows, $kept to choose by" '-n counts them by the same hash' \
+    "$VFL_BIN/vfl-server" -c masked/server/config.yaml -n --set data.validate=0.2
+
+expect 0 '' 'under shares' patient coded --set protocol.aggregation=coded
+ends_there coded --set protocol.aggregation=coded
+expect 0 '' 'in clear' patient clear --set protocol.aggregation=clear --set protocol.encoding=float32
+ends_there clear --set protocol.aggregation=clear --set protocol.encoding=float32
+expect 0 '' 'its packages predict' \
+    "$vfl" predict --run clear --data "$root/tests/data/breast_cancer.csv.gz" --out all.csv
+cat >agrees.awk <<'AWK'
+NR == FNR { if (FNR > 1) p[$1] = $3; next }
+FNR > 1 { d = p[$1] - $4; n++; if (d < -1e-5 || d > 1e-5) bad = 1 }
+END { print bad || !n ? "no" : "yes" }
+AWK
+same yes "$(awk -F, -f agrees.awk all.csv clear.csv)" 'what the best evaluation has scored'
+
+# Killed in its midst, again and again: an evaluation after every round is what chaos.py goes by.
+expect 0 '' 'an undisturbed run' "$vfl" cluster --quiet --out long --parties 3 --seed 7 --set data.validate=0.2 \
+    --set training.patience=60 --set training.epochs=100 --set training.evaluate_every=0.2 \
+    --set protocol.patience_ms=20000 --set checkpoint_rounds=16 --party '*:checkpoint_rounds=16'
+expect 0 '^kills 8$' '8 kills, and the models, scores and ledgers of that run' \
+    python3 "$root/tests/e2e/chaos.py" long killed 8 "${CHAOS_SEED:-11}"
+
+# What does not fit together is refused before anything is trained.
+expect 2 'data.validate' 'another share at a party' run other --party 2:data.validate=0.1
+expect 2 'training.patience.*data.validate' 'patience without rows to choose by' \
+    "$vfl" cluster --parties 3 --quiet --set training.patience=3 --out blind
+zcat "$root/tests/data/breast_cancer.csv.gz" >both.csv
+expect 2 'data.validate: an id of the test rows' 'rows to test by that are chosen by, too' \
+    run twice --train both.csv --test both.csv
+closing

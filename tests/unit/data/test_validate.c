@@ -1,0 +1,194 @@
+/* test_validate.c -- which rows are kept back: by their ids alone, the same ones on every side.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/validate.h"
+
+#include "common/base/mem.h"
+#include "common/data/order.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { ROWS = 400, ID_ROOM = 16 };
+#define ALICE 0.5926261466388542
+
+/* Rows `first` .. `first` + rows, whose ids are their numbers and whose values are those, too. */
+static struct table table_of(uint32_t first, size_t rows, size_t cols)
+{
+    struct table t = {.rows = rows, .cols = cols};
+    size_t at = 0;
+
+    t.x = mem_alloc(rows, cols * sizeof *t.x);
+    t.id_at = mem_alloc(rows, sizeof *t.id_at);
+    t.id_text = mem_alloc(rows, ID_ROOM);
+    t.names = mem_alloc(cols, TABLE_NAME_MAX);
+    for (size_t i = 0; i < rows; i++) {
+        t.id_at[i] = (uint32_t)at;
+        at += (size_t)snprintf(t.id_text + at, ID_ROOM, "%u", first + (uint32_t)i) + 1;
+        for (size_t c = 0; c < cols; c++)
+            t.x[i * cols + c] = (float)(first + i);
+    }
+    snprintf(t.names, TABLE_NAME_MAX, "age");
+    return t;
+}
+
+static size_t split(struct validate *v, struct table *train, struct table *test, double share)
+{
+    struct error err = {0};
+
+    assert_int_equal(STATUS_OK, validate_split(v, train, test, share, &err));
+    return train->rows;
+}
+
+static void in_order(const struct table *t)
+{
+    for (size_t i = 1; i < t->rows; i++) {
+        const char *a = table_id(t, i - 1), *b = table_id(t, i);
+
+        assert_true(order_compare(a, strlen(a), b, strlen(b)) < 0);
+    }
+}
+
+static void test_every_row_is_in_one_table_with_its_own_values(void **state)
+{
+    struct table train = table_of(1000, ROWS, 3), test = table_of(900, 250, 3);
+    struct validate v;
+    size_t kept = 0;
+
+    (void)state;
+    test.rows = 80; /* ids 900 .. 979 */
+    split(&v, &train, &test, 0.25);
+    assert_int_equal(ROWS + 80, train.rows + test.rows);
+    in_order(&train);
+    in_order(&test);
+    for (size_t i = 0; i < train.rows; i++) {
+        assert_false(validate_keeps_back(table_id(&train, i), 0.25));
+        assert_true(atof(table_id(&train, i)) == (double)train.x[3 * i + 2]);
+    }
+    for (size_t i = 0; i < test.rows; i++) {
+        const double id = atof(table_id(&test, i));
+
+        assert_true(id == (double)test.x[3 * i]);
+        assert_int_equal(id >= 1000, validate_row(&v, i));
+        assert_true(id < 1000 || validate_keeps_back(table_id(&test, i), 0.25));
+        kept += validate_row(&v, i);
+    }
+    assert_int_equal(ROWS, train.rows + kept);
+    assert_string_equal("age", test.names);
+    assert_true(kept > ROWS / 6 && kept < ROWS / 3); /* eight standard deviations */
+    validate_deinit(&v);
+    table_deinit(&train);
+    table_deinit(&test);
+}
+
+/* A server has one column, a party many others: what is kept back is the same. */
+static void test_each_side_keeps_the_same_rows_back_whatever_stands_in_them(void **state)
+{
+    struct table a = table_of(0, ROWS, 1), b = table_of(0, ROWS, 7), none = {0}, no_test = {0};
+    struct validate va, vb;
+
+    (void)state;
+    for (size_t i = 0; i < b.rows * b.cols; i++)
+        b.x[i] = -b.x[i];
+    split(&va, &a, &none, 0.1);
+    split(&vb, &b, &no_test, 0.1);
+    assert_true(table_same_ids(&a, &b) && table_same_ids(&none, &no_test));
+    assert_int_equal(va.held, none.rows);
+    validate_deinit(&va);
+    validate_deinit(&vb);
+    table_deinit(&a);
+    table_deinit(&b);
+    table_deinit(&none);
+    table_deinit(&no_test);
+}
+
+/* By an independent program: int.from_bytes(sha256(b"vfl/validate/1\0" + id)[:8], "little"). */
+static void test_an_id_is_kept_back_by_a_hash_that_others_can_compute(void **state)
+{
+    (void)state;
+    assert_true(validate_keeps_back("7", 1));
+    assert_false(validate_keeps_back("7", 0));
+    assert_false(validate_keeps_back("alice", ALICE - 1e-9));
+    assert_true(validate_keeps_back("alice", ALICE + 1e-9));
+}
+
+/* A larger share keeps back what a smaller one does. */
+static void test_a_larger_share_only_adds_rows(void **state)
+{
+    char id[ID_ROOM];
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        assert_true(!validate_keeps_back(id, 0.1) || validate_keeps_back(id, 0.3));
+    }
+}
+
+static void refused(size_t rows, uint32_t test_first, size_t test_rows, double share)
+{
+    struct table train = table_of(0, rows, 1), test = {0};
+    struct validate v;
+    struct error err = {0};
+
+    if (test_rows > 0)
+        test = table_of(test_first, test_rows, 1);
+    assert_int_equal(STATUS_DATA, validate_split(&v, &train, &test, share, &err));
+    assert_non_null(strstr(err.text, "data.validate"));
+    assert_int_equal(rows, train.rows); /* nothing was taken */
+    assert_int_equal(test_rows, test.rows);
+    table_deinit(&train);
+    table_deinit(&test);
+}
+
+static void test_a_split_with_nothing_on_one_side_is_refused(void **state)
+{
+    (void)state;
+    refused(3, 0, 0, 1e-12);
+    refused(3, 0, 0, 1);
+}
+
+static void test_a_row_that_is_also_tested_by_is_refused(void **state)
+{
+    (void)state;
+    refused(ROWS, ROWS - 1, 10, 0.2);
+    refused(ROWS, 5, 1, 0.2);
+}
+
+static void test_labels_are_cut_as_their_rows_were(void **state)
+{
+    struct table train = table_of(0, ROWS, 2), labels = table_of(0, ROWS, 1), none = {0};
+    struct validate v;
+    struct error err = {0};
+
+    (void)state;
+    split(&v, &train, &none, 0.3);
+    assert_int_equal(STATUS_OK, validate_cut(&v, &labels, &err));
+    assert_true(table_same_ids(&train, &labels));
+    for (size_t i = 0; i < labels.rows; i++)
+        assert_true(fabs((double)labels.x[i] - (double)train.x[2 * i]) < 0.5);
+    validate_deinit(&v);
+    table_deinit(&train);
+    table_deinit(&labels);
+    table_deinit(&none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_row_is_in_one_table_with_its_own_values),
+        cmocka_unit_test(test_each_side_keeps_the_same_rows_back_whatever_stands_in_them),
+        cmocka_unit_test(test_an_id_is_kept_back_by_a_hash_that_others_can_compute),
+        cmocka_unit_test(test_a_larger_share_only_adds_rows),
+        cmocka_unit_test(test_a_split_with_nothing_on_one_side_is_refused),
+        cmocka_unit_test(test_a_row_that_is_also_tested_by_is_refused),
+        cmocka_unit_test(test_labels_are_cut_as_their_rows_were),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
