@@ -2,7 +2,7 @@
  *
  * Written by the work alone (learner.c, and through it work.c), by catchup.c, which skips or takes
  * back steps, by plan.c, which has heard how far the run is, and by resume.c out of a checkpoint;
- * `foreign` by plan.c, too, `pending` and `final` by play.c, close.c and train.c.
+ * `pending` and `final` by play.c, close.c and train.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ struct party_learner {
     struct trail trail;   /* after `applied` steps */
     uint64_t applied;     /* training steps that are behind this party */
     bool trained;         /* by this process or one before it; whatever `applied` is by now */
-    bool foreign;         /* in another playing of the plan, and in the present one not yet */
+    uint8_t trained_in[DIGEST_BYTES]; /* the number of the playing that its last step was of */
     bool pending;         /* an upload for step `applied` awaits its gradient */
     bool final;           /* the last broadcast has come, and no step since */
     bool left_out;        /* the run is complete, without the last of this party's steps */
@@ -58,8 +58,8 @@ enum status party_learner_receive(struct party_learner *l, struct wire_bytes gra
                                   uint32_t rows, struct error *err) MUST_USE;
 /* The same in bytes. */
 size_t party_step_bytes(const struct party_learner *l, uint32_t rows);
-/* One more step is behind this party: what came down for it. */
-void party_learner_advance(struct party_learner *l);
+/* One more step is behind this party: what came down for it, in this playing. */
+void party_learner_advance(struct party_learner *l, const uint8_t playing[DIGEST_BYTES]);
 
 /* A step of several local iterations may be left between two of them: what it would change is kept,
  * and put back. */

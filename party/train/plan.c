@@ -167,17 +167,6 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     return s;
 }
 
-/* The server's number of it; zeros before any offer. */
-static void take_playing(struct party_train *p, const struct wire_offer *o)
-{
-    static const uint8_t none[WIRE_DIGEST_BYTES];
-    uint8_t *ours = p->course.playing;
-
-    p->learner.foreign |=
-        memcmp(ours, none, sizeof none) != 0 && memcmp(ours, o->playing, sizeof none) != 0;
-    memcpy(ours, o->playing, sizeof none);
-}
-
 enum status party_train_offer(void *state, struct actions *a, const struct wire_offer *o)
 {
     struct party_train *p = state;
@@ -197,7 +186,8 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
     if (p->course.wants_more)
         return s;
     p->learner.behind.offered = o->step;
-    take_playing(p, o);
     p->course.taken = s == STATUS_OK;
+    if (p->course.taken) /* of one that it refuses this party has no part */
+        memcpy(p->course.playing, o->playing, sizeof p->course.playing);
     return s;
 }

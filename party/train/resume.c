@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 11 };
+enum { RESUME_VERSION = 12 };
 
 struct kept {
     uint32_t version;
@@ -28,13 +28,12 @@ struct kept {
     bool fitted;            /* and data.scale fit */
     bool raw;               /* the bottom has counted as raw: for good */
     bool trained;           /* it has taken a step; under drop `applied` may be put back to 0 */
-    bool foreign;           /* what it has trained was another playing of the plan */
     bool final;             /* the last broadcast has come */
     struct party_paid paid; /* how far the ledger had come */
     /* For the package, which this process may have to write without another offer. */
     uint32_t made; /* enum account_bottom */
     double step_noise, reach;
-    uint8_t playing[WIRE_DIGEST_BYTES];
+    uint8_t playing[WIRE_DIGEST_BYTES], trained_in[WIRE_DIGEST_BYTES];
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
@@ -43,7 +42,7 @@ static const struct record_field kept_field[] = {
     RECORD_FIELD(struct kept, version),     RECORD_FIELD(struct kept, applied),
     RECORD_FIELD(struct kept, plan_len),    RECORD_FIELD(struct kept, train),
     RECORD_FIELD(struct kept, fitted),      RECORD_FIELD(struct kept, raw),
-    RECORD_FIELD(struct kept, trained),     RECORD_FIELD(struct kept, foreign),
+    RECORD_FIELD(struct kept, trained),     RECORD_FIELD(struct kept, trained_in),
     RECORD_FIELD(struct kept, final),       RECORD_FIELD(struct kept, paid.last),
     RECORD_FIELD(struct kept, paid.rounds), RECORD_FIELD(struct kept, paid.step),
     RECORD_FIELD(struct kept, made),        RECORD_FIELD(struct kept, step_noise),
@@ -83,7 +82,6 @@ enum status party_train_save(const void *state, struct buf *out)
         .fitted = fitted(setup),
         .raw = p->purse.raw,
         .trained = p->learner.trained,
-        .foreign = p->learner.foreign,
         .made = p->purse.mechanism.bottom,
         .step_noise = p->purse.mechanism.step_noise,
         .reach = party_round_reach(&p->round),
@@ -95,6 +93,7 @@ enum status party_train_save(const void *state, struct buf *out)
     if (!p->course.planned)
         return STATUS_OK; /* nothing that another start would not make as well */
     memcpy(k.playing, p->course.playing, sizeof k.playing);
+    memcpy(k.trained_in, p->learner.trained_in, sizeof k.trained_in);
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
     s = record_print(out, kept_field, KEPT_FIELDS, &k);
@@ -199,7 +198,7 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
     p->keep.last_step = p->keep.kept_step = p->learner.applied;
     p->keep.any = true;
     memcpy(p->course.playing, k->playing, sizeof k->playing);
-    p->learner.foreign = k->foreign;
+    memcpy(p->learner.trained_in, k->trained_in, sizeof k->trained_in);
     p->purse.mechanism.bottom = (enum account_bottom)k->made;
     p->purse.mechanism.step_noise = k->step_noise;
     p->round.reach = k->reach;

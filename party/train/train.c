@@ -224,7 +224,8 @@ static bool has_part(const struct party_train *p)
 {
     const struct party_learner *l = &p->learner;
 
-    return !p->course.does_without || (l->trained && !l->foreign);
+    return !p->course.does_without ||
+           (l->trained && memcmp(l->trained_in, p->course.playing, sizeof l->trained_in) == 0);
 }
 
 /* The run is complete: if this party never came to its end, that is so under wait only when its

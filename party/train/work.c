@@ -118,7 +118,7 @@ enum status party_work_step(struct party_learner *l, struct party_round *r, stru
     } else if (s == STATUS_OK) {
         if (apply)
             party_sent_close(&l->sent);
-        party_learner_advance(l);
+        party_learner_advance(l, c->playing);
     }
     spans_add(h->spans, SPAN_COMPUTE, h->setup->clock_us() - start);
     return s;

@@ -292,6 +292,53 @@ static void test_steps_of_this_playing_are_a_part_of_its_model(void **state)
     sim_free(s);
 }
 
+/* An offer of another playing that led to no step takes nothing from those of this one. */
+static void test_nor_do_they_cease_to_be_by_an_offer_of_another(void **state)
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct sim *s;
+    const struct party_progress *is;
+
+    (void)state;
+    o.sets[0] = "training.epochs=6"; /* it is taken back in twice */
+    s = dismissed_at(&o, WIRE_HELLOS, 2);
+    offer_altered(s, 2, of_another_playing);
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_CUT_BEFORE, .from = LIED_TO, .kind = WIRE_UPLOAD, .nth = NTH});
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_CUT_BEFORE, .from = LIED_TO, .kind = WIRE_HELLO, .nth = 2});
+    sim_run(s, HOUR_US);
+    is = &sim_party_report(s, LIED_TO)->progress;
+    assert_true(sim_party_end(s, LIED_TO)->over);
+    assert_true(is->left_out && is->has_part);
+    sim_free(s);
+}
+
+static void anew_in_another_playing(struct wire_msg *m, void *owner)
+{
+    of_another_playing(m, owner);
+    m->offer.step = 0;
+}
+
+/* Nor by one that costs more than this party pays: it is not in that playing. */
+static void test_nor_by_one_that_is_refused(void **state)
+{
+    struct sim_options o = three("protocol.straggler=drop");
+    struct sim *s = sim_new(&o);
+
+    (void)state;
+    offer_altered(s, 2, anew_in_another_playing);
+    sim_rule(s, (struct sim_rule){
+                    .act = SIM_CUT_BEFORE, .from = LIED_TO, .kind = WIRE_UPLOAD, .nth = NTH});
+    expect_until(s, "-- lost p2\n", 1);
+    s->party[LIED_TO].config.policy.releases_record = 1;
+    sim_run(s, HOUR_US);
+    assert_non_null(
+        strstr(sim_party_end(s, LIED_TO)->error.text, "policy.max_releases.record"));
+    assert_true(sim_party_report(s, LIED_TO)->progress.has_part);
+    sim_free(s);
+}
+
 /* --- the last broadcast --- */
 
 static void to_the_last(struct wire_msg *m, void *owner)
@@ -397,6 +444,8 @@ int main(void)
         cmocka_unit_test(test_nor_does_an_end_before_any_step),
         cmocka_unit_test(test_steps_of_another_playing_make_no_model_of_this_one),
         cmocka_unit_test(test_steps_of_this_playing_are_a_part_of_its_model),
+        cmocka_unit_test(test_nor_do_they_cease_to_be_by_an_offer_of_another),
+        cmocka_unit_test(test_nor_by_one_that_is_refused),
         cmocka_unit_test(test_an_end_before_the_plans_is_a_violation),
         cmocka_unit_test(test_with_a_target_in_the_plan_it_is_none),
         cmocka_unit_test(test_a_model_that_is_trained_on_is_not_final),
