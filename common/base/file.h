@@ -27,7 +27,8 @@ enum status file_open_output(int *fd, const char *path, int flags, unsigned mode
 /* file_open_own to write a new file or over an old one, through stdio; NULL after a failure. */
 enum status file_create(FILE **to, const char *path, unsigned mode, struct error *err) MUST_USE;
 
-/* Appends the whole of `path` to out; STATUS_LIMIT when it does not fit out->max. */
+/* Appends the whole of `path` to out; STATUS_LIMIT when it does not fit out->max, of which it then
+ * has what came first. */
 enum status file_read(const char *path, struct buf *out, struct error *err) MUST_USE;
 
 /* The same of a file that this program keeps (file_open_own). */

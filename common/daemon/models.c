@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "common/base/folder.h"
+#include "common/base/log.h"
 #include "common/daemon/answers.h"
 
 #include <dirent.h>
@@ -125,9 +126,41 @@ enum status models_served(const char *state, char run[PACKAGE_RUN_MAX + 1], stru
     return s;
 }
 
-enum status models_rollback(const char *state, char run[PACKAGE_RUN_MAX + 1], struct error *err)
+/* Past those that were removed since; the last one is in `run` then, "" where there is none. */
+static void skip_what_is_gone(const char *state, struct buf *b, char run[PACKAGE_RUN_MAX + 1])
 {
     char path[PATH_MAX];
+
+    for (size_t at = last_line(b, run); b->len > 0; at = last_line(b, run)) {
+        path_of(path, state, run, "model.safetensors");
+        if (models_name(run) && there_is(path))
+            return;
+        b->len = at;
+    }
+}
+
+/* What is about to go is not in use: the one before it is, if there was one. */
+static enum status out_of_use(const char *state, const char *run, struct error *err)
+{
+    char last[PACKAGE_RUN_MAX + 1];
+    struct buf b;
+    size_t at;
+    enum status s;
+
+    buf_init(&b, SERVED_MAX);
+    s = read_served(state, &b, err);
+    at = last_line(&b, last);
+    if (s == STATUS_OK && strcmp(last, run) == 0) {
+        b.len = at;
+        skip_what_is_gone(state, &b, last);
+        s = write_served(state, &b, err);
+    }
+    buf_deinit(&b);
+    return s;
+}
+
+enum status models_rollback(const char *state, char run[PACKAGE_RUN_MAX + 1], struct error *err)
+{
     struct buf b;
     enum status s;
 
@@ -136,13 +169,7 @@ enum status models_rollback(const char *state, char run[PACKAGE_RUN_MAX + 1], st
     s = read_served(state, &b, err);
     if (s == STATUS_OK) {
         b.len = last_line(&b, run);
-        /* Past those that were removed since. */
-        for (size_t at = last_line(&b, run); b.len > 0; at = last_line(&b, run)) {
-            path_of(path, state, run, "model.safetensors");
-            if (models_name(run) && there_is(path))
-                break;
-            b.len = at;
-        }
+        skip_what_is_gone(state, &b, run);
         s = b.len > 0 ? write_served(state, &b, err)
                       : error_set(err, STATUS_CONFIG,
                                   "%s/models: no model was in use before this one", state);
@@ -288,38 +315,43 @@ enum status models_list(const char *state, char (*runs)[PACKAGE_RUN_MAX + 1], si
     return STATUS_OK;
 }
 
-/* Is what is kept as `run` of the run with this trail? */
-static enum status is_of(const char *state, const char *run, const uint8_t trail[DIGEST_BYTES],
-                         bool *yes, struct error *err)
+/* Is what is kept as `run` of the run with this trail?  What cannot be read is of none: it keeps
+ * nobody from the others. */
+static bool is_of(const char *state, const char *run, const uint8_t trail[DIGEST_BYTES])
 {
+    char path[PATH_MAX];
+    struct error err = {0};
     struct package p;
+    bool yes;
     enum status s;
 
     package_init(&p);
-    s = models_load(state, run, &p, err);
-    *yes = s == STATUS_OK && memcmp(p.trail, trail, DIGEST_BYTES) == 0;
+    path_of(path, state, run, "model.safetensors");
+    s = package_peek(&p, path, &err);
+    if (s == STATUS_OK && strcmp(p.run, run) != 0)
+        s = error_set(&err, STATUS_DATA, "%s: it is the model of run %s", path, p.run);
+    if (s != STATUS_OK)
+        log_warn("%s; it is passed over", err.text);
+    yes = s == STATUS_OK && memcmp(p.trail, trail, DIGEST_BYTES) == 0;
     package_deinit(&p);
-    return s;
+    return yes;
 }
 
 /* What this run has kept, and has not ended with. */
-static enum status find_open(const char *state, const struct package *p, const char *plan_hex,
-                             char run[PACKAGE_RUN_MAX + 1], struct error *err)
+static void find_open(const char *state, const struct package *p, const char *plan_hex,
+                      char run[PACKAGE_RUN_MAX + 1])
 {
     char mark[PATH_MAX], path[PATH_MAX];
     bool found = false;
-    enum status s = STATUS_OK;
 
-    for (unsigned k = 1; s == STATUS_OK && !found && k <= MODELS_MAX; k++) {
+    for (unsigned k = 1; !found && k <= MODELS_MAX; k++) {
         name_of(run, plan_hex, k);
         mark_of(mark, state, run);
         path_of(path, state, run, "model.safetensors");
-        if (there_is(mark) && there_is(path))
-            s = is_of(state, run, p->trail, &found, err);
+        found = there_is(mark) && there_is(path) && is_of(state, run, p->trail);
     }
     if (!found)
         run[0] = 0;
-    return s;
 }
 
 /* Under the first name that is free, or has the very same. */
@@ -356,8 +388,7 @@ enum status models_keep(const char *state, struct package *p, const struct nn_ne
     snprintf(p->run, sizeof p->run, "x");
     s = package_print(p, n, &out, err); /* for the plan's digest */
     digest_hex(hex, p->plan_sha256, sizeof p->plan_sha256);
-    if (s == STATUS_OK)
-        s = find_open(state, p, hex, open, err);
+    find_open(state, p, hex, open);
     if (s == STATUS_OK && open[0] == 0) {
         s = keep_new(state, p, n, hex, over, err);
     } else if (s == STATUS_OK) {
@@ -375,10 +406,14 @@ enum status models_keep(const char *state, struct package *p, const struct nn_ne
 enum status models_withdraw(const char *state, const char *run, struct error *err)
 {
     char path[PATH_MAX];
+    enum status s;
 
     mark_of(path, state, run);
     if (!models_name(run) || !there_is(path))
         return STATUS_OK;
+    s = out_of_use(state, run, err);
+    if (s != STATUS_OK)
+        return s;
     path_of(path, state, run, "model.safetensors");
     if (unlink(path) != 0 && errno != ENOENT)
         return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
@@ -395,12 +430,11 @@ enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
     run[0] = 0;
     digest_hex(hex, plan, DIGEST_BYTES);
     for (unsigned k = 1; s == STATUS_OK && k <= MODELS_MAX; k++) {
-        bool found = false;
+        bool found;
 
         name_of(name, hex, k);
         path_of(path, state, name, "model.safetensors");
-        if (there_is(path))
-            s = is_of(state, name, trail, &found, err);
+        found = there_is(path) && is_of(state, name, trail);
         if (found && run[0] != 0)
             s = error_set(err, STATUS_CONFIG,
                           "%s/models: %s and %s are both of one run, and which one the others have "

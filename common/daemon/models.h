@@ -22,7 +22,8 @@ enum { MODELS_MAX = 4096 }; /* that one side keeps */
  * trail) has kept before it was over gives way.  over: it is over now. */
 enum status models_keep(const char *state, struct package *p, const struct nn_net *n, bool over,
                         struct error *err) MUST_USE;
-/* What was kept as `run` before that was over: nothing, where it is over or there is none. */
+/* What was kept as `run` before that was over goes, and out of use: nothing, where it is over or
+ * there is none. */
 enum status models_withdraw(const char *state, const char *run, struct error *err) MUST_USE;
 /* Of what is kept: predictions are by this one, unless another is named. */
 enum status models_use(const char *state, const char *run, struct error *err) MUST_USE;

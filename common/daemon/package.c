@@ -33,6 +33,9 @@ void package_deinit(struct package *p)
 /* Behind a backslash each byte of a plan or a class's name is two. */
 _Static_assert(4 * PLAN_TEXT_MAX + 4 * PACKAGE_SCORE_MAX + 16384 < PACKAGE_RUN_TEXT_MAX,
                "what a run adds");
+/* Up to its trail: the keys before it, and what they say. */
+enum { PACKAGE_HEAD_MAX = 2 * PLAN_TEXT_MAX + 1024 };
+
 _Static_assert(2 * PLAN_CLASSES_MAX * (LEVELS_TEXT_MAX + 1) <
                    PACKAGE_TEXT_MAX - PACKAGE_RUN_TEXT_MAX,
                "a name for each class");
@@ -190,6 +193,38 @@ enum status package_load(struct package *p, const char *path, struct error *err)
         return s;
     s = package_parse(p, p->file.data, p->file.len, err);
     return s == STATUS_OK ? s : error_wrap(err, "%s", path);
+}
+
+/* What this program has written begins with its metadata, and that with what it is of. */
+static enum status peek(struct package *p, const struct buf *head, struct error *err)
+{
+    static const char begins[] = "{\"__metadata__\":";
+    enum { LENGTH_BYTES = 8, METADATA = LENGTH_BYTES + sizeof begins - 1 };
+    struct safetensors_text metadata;
+
+    if (head->len <= METADATA || memcmp(head->data + LENGTH_BYTES, begins, sizeof begins - 1) != 0)
+        return error_set(err, STATUS_DATA, "it is no model package");
+    metadata = (struct safetensors_text){(const char *)head->data + METADATA, head->len - METADATA};
+    return package_text_peek(p, &metadata, err);
+}
+
+enum status package_peek(struct package *p, const char *path, struct error *err)
+{
+    struct error longer = {0};
+    struct buf head;
+    enum status s;
+
+    buf_init(&head, PACKAGE_HEAD_MAX);
+    s = file_read_own(path, &head, &longer);
+    if (s == STATUS_OK || s == STATUS_LIMIT) {
+        s = peek(p, &head, err);
+        if (s != STATUS_OK)
+            error_wrap(err, "%s", path);
+    } else {
+        *err = longer;
+    }
+    buf_deinit(&head);
+    return s;
 }
 
 enum status package_columns(const struct package *p, const struct table *t, struct error *err)

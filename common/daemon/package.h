@@ -80,6 +80,10 @@ enum status package_parse(struct package *p, const uint8_t *bytes, size_t n,
 /* The same of a file that this user alone can have written; the path is in the text. */
 enum status package_load(struct package *p, const char *path, struct error *err) MUST_USE;
 
+/* Of which run the package in this file says that it is: p->run and p->trail, out of its first
+ * bytes.  Whether the rest is whole package_load finds out.  STATUS_DATA: it does not say. */
+enum status package_peek(struct package *p, const char *path, struct error *err) MUST_USE;
+
 /* Does it say of itself that it is one? */
 bool package_is(const uint8_t *bytes, size_t n);
 /* Does a package with this trail say of which playing it is?  STATUS_CONFIG: it is too old to. */

@@ -537,3 +537,27 @@ enum status package_text_read(struct package *p, const struct safetensors_text *
 
     return s == STATUS_OK ? check_form(p, metadata, err) : s;
 }
+
+enum status package_text_peek(struct package *p, const struct safetensors_text *metadata,
+                              struct error *err)
+{
+    struct safetensors_header m;
+    struct safetensors_text key, value;
+    char text[DIGEST_HEX_CHARS + 1];
+
+    p->run[0] = 0;
+    safetensors_metadata_init(&m, metadata);
+    while (safetensors_metadata_next(&m, &key, &value) == 1) {
+        const bool trail = safetensors_text_is(&key, "trail");
+
+        if (!trail && !safetensors_text_is(&key, "run"))
+            continue;
+        snprintf(text, sizeof text, "%.*s", (int)(value.len < sizeof text ? value.len : 0),
+                 value.at);
+        if (!read_run(p, trail ? "trail" : "run", text, strlen(text)))
+            break;
+        if (trail && p->run[0] != 0)
+            return STATUS_OK;
+    }
+    return error_set(err, STATUS_DATA, "it does not say which run it is of");
+}

@@ -21,5 +21,8 @@ enum status package_text_print_columns(const struct package *p, struct buf *out)
  * not as long as. */
 enum status package_text_read(struct package *p, const struct safetensors_text *metadata,
                               struct error *err) MUST_USE;
+/* p->run and p->trail alone, out of a text that may be cut off behind the trail. */
+enum status package_text_peek(struct package *p, const struct safetensors_text *metadata,
+                              struct error *err) MUST_USE;
 
 #endif

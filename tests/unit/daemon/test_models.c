@@ -184,6 +184,91 @@ static void test_only_what_was_kept_before_its_run_was_over_can_be_withdrawn(voi
     packages_deinit(&s);
 }
 
+/* Of a party that has not heard the end: what it answers with is what it answered with before. */
+static void test_what_is_withdrawn_is_in_use_no_more(void **state)
+{
+    char now[PACKAGE_RUN_MAX + 1];
+    struct packages s = {0};
+    struct package first, early;
+    struct error err = {0};
+
+    packages_init(&s);
+    keep_of(*state, &s, 1, 1, false, &early);
+    assert_int_equal(models_use(*state, early.run, &err), STATUS_OK);
+    assert_int_equal(models_withdraw(*state, early.run, &err), STATUS_OK);
+    assert_served(*state, "");
+    package_deinit(&early);
+    keep_of(*state, &s, 2, 2, true, &first);
+    keep_of(*state, &s, 1, 3, false, &early);
+    assert_int_equal(models_use(*state, first.run, &err), STATUS_OK);
+    assert_int_equal(models_use(*state, early.run, &err), STATUS_OK);
+    assert_served(*state, early.run);
+    assert_int_equal(models_withdraw(*state, early.run, &err), STATUS_OK);
+    assert_served(*state, first.run);
+    assert_int_equal(models_rollback(*state, now, &err), STATUS_CONFIG); /* its line is gone, too */
+    package_deinit(&early);
+    keep_of(*state, &s, 1, 4, false, &early);
+    assert_int_equal(models_withdraw(*state, early.run, &err), STATUS_OK); /* it was not in use */
+    assert_served(*state, first.run);
+    package_deinit(&first);
+    package_deinit(&early);
+    packages_deinit(&s);
+}
+
+/* What is kept as `run` is these bytes. */
+static void put(const char *state, const char *run, const void *bytes, size_t n)
+{
+    char path[512];
+    struct error err = {0};
+
+    snprintf(path, sizeof path, "%s/models/%s/model.safetensors", state, run);
+    assert_int_equal(file_write_atomic(path, bytes, n, 0600, &err), STATUS_OK);
+}
+
+/* It stops no other of its plan; whose it is its first bytes say, and with the rest it is found to
+ * be broken. */
+static void test_one_that_cannot_be_read_hides_no_other(void **state)
+{
+    static const char head[] = "........{\"__metadata__\":{\"run\":\"", no_run[] = "{\"trail\":";
+    char found[PACKAGE_RUN_MAX + 1], path[512];
+    struct packages s = {0};
+    struct package broken, whole, got;
+    struct error err = {0};
+    struct buf b;
+
+    packages_init(&s);
+    keep_of(*state, &s, 1, 1, false, &broken);
+    keep_of(*state, &s, 2, 2, true, &whole);
+    snprintf(path, sizeof path, "%s/models/%s/model.safetensors", (char *)*state, broken.run);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(file_read(path, &b, &err), STATUS_OK);
+    for (size_t n = 0; n < b.len; n++) {
+        put(*state, broken.run, b.data, n);
+        assert_int_equal(models_find(*state, whole.plan_sha256, whole.trail, found, &err),
+                         STATUS_OK);
+        assert_string_equal(found, whole.run);
+        package_init(&got);
+        assert_int_not_equal(models_load(*state, broken.run, &got, &err), STATUS_OK);
+        package_deinit(&got);
+    }
+    assert_int_equal(models_find(*state, broken.plan_sha256, broken.trail, found, &err), STATUS_OK);
+    assert_string_equal(found, broken.run); /* all but its last byte is there */
+    put(*state, broken.run, head, sizeof head);
+    assert_int_equal(models_find(*state, broken.plan_sha256, broken.trail, found, &err), STATUS_OK);
+    assert_string_equal(found, "");
+    put(*state, broken.run, no_run, sizeof no_run);
+    package_deinit(&broken);
+    keep_of(*state, &s, 1, 3, true, &broken); /* of the same run: not over what is there */
+    assert_int_equal(models_find(*state, broken.plan_sha256, broken.trail, found, &err), STATUS_OK);
+    assert_string_equal(found, broken.run);
+    assert_string_not_equal(found, whole.run);
+    assert_kept(*state, 3, whole.run, 2);
+    buf_deinit(&b);
+    package_deinit(&broken);
+    package_deinit(&whole);
+    packages_deinit(&s);
+}
+
 /* Which one the others answer with is not known here. */
 static void test_of_two_packages_of_one_run_none_is_found(void **state)
 {
@@ -332,6 +417,8 @@ int main(void)
         TEST(test_a_run_is_found_by_its_trail),
         TEST(test_what_a_run_kept_before_it_was_over_gives_way),
         TEST(test_only_what_was_kept_before_its_run_was_over_can_be_withdrawn),
+        TEST(test_what_is_withdrawn_is_in_use_no_more),
+        TEST(test_one_that_cannot_be_read_hides_no_other),
         TEST(test_of_two_packages_of_one_run_none_is_found),
         TEST(test_going_back_is_to_the_one_before_that_is_still_there),
         TEST(test_which_was_in_use_longest_ago_is_forgotten_for_a_new_one),
