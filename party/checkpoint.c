@@ -34,7 +34,7 @@ bool party_checkpoint_needed(const struct party_report *rep, enum wire_outcome o
 {
     const bool well = outcome == OUTCOME_COMPLETED || outcome == OUTCOME_TARGET;
 
-    return rep->progress.begun && !(well && rep->progress.final);
+    return (rep->progress.begun || rep->progress.lacking) && !(well && rep->progress.final);
 }
 
 enum status party_checkpoint_load(const struct party_inputs *in, const char *folder,

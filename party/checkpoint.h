@@ -12,7 +12,8 @@
 #include "party/session.h"
 
 /* Has the process left something that another may go on with?  The server's word that the run is
- * over is not enough: it may lie, or be mistaken.  Only the last broadcast makes a model final. */
+ * over is not enough: it may lie, or be mistaken.  Only the last broadcast makes a model final.  A
+ * party that its own ledger stops leaves what its operator lets that ledger go in. */
 bool party_checkpoint_needed(const struct party_report *rep, enum wire_outcome outcome);
 
 /* Leaves out empty when there is no checkpoint.  The caller ends with secret_buf_deinit, whatever

@@ -261,14 +261,14 @@ static bool is_of_the_run(const struct party_run *r, bool needed)
 }
 
 /* A model that is final without a word of the server is in use, and the run may yet go on.  Who was
- * left out has the model of fewer steps: it is there for those who name the run, and not what this
- * party answers with from now on. */
+ * left out has the model of fewer steps, however many the server says: it is there for those who
+ * name the run, and not what this party answers with from now on. */
 static enum status keep_model(struct party_run *r, bool needed, struct error *err)
 {
     const struct party_report *rep = party_session_report(r->session);
 
     r->kept.over = rep->progress.left_out || !needed;
-    r->kept.use = rep->progress.final || rep->progress.applied == rep->agenda.steps;
+    r->kept.use = rep->progress.final;
     return party_results_package(&r->results, r->session, &r->kept, err);
 }
 
@@ -334,7 +334,8 @@ static bool leaves_files(struct party_run *r)
 {
     const struct party_report *rep = party_session_report(r->session);
 
-    return !rep->unmet && (rep->progress.begun || rep->progress.rounds > 0);
+    return !rep->unmet &&
+           (rep->progress.begun || rep->progress.rounds > 0 || rep->progress.lacking);
 }
 
 /* What it kept before it said anything was for its next start.  The folder stays where an earlier

@@ -118,11 +118,13 @@ struct party_progress {
     uint64_t rounds, applied, clipped;
     uint64_t furthest;  /* grows with each step that is a step forward */
     uint32_t last_rows; /* of the last upload */
-    bool begun;         /* something was trained or released, by this process or one before it */
-    bool final;         /* the last broadcast has come: the model is final */
-    bool has_part;      /* it has taken part in what the model has become */
-    bool left_out;      /* the run is complete, without the last of this party's steps */
-    uint64_t best;      /* the bottom is that after so many steps, the best; 0: after `applied` */
+    /* Something was trained or released, or all data dealt, by this process or one before it. */
+    bool begun;
+    bool lacking;  /* the own ledger lacks what the server's steps have taken */
+    bool final;    /* the last broadcast has come: the model is final */
+    bool has_part; /* it has taken part in what the model has become */
+    bool left_out; /* the run is complete, without the last of this party's steps */
+    uint64_t best; /* the bottom is that after so many steps, the best; 0: after `applied` */
 };
 
 /* Written by the job that is played, train.c or predict.c, but for what session.c knows. */

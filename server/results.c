@@ -362,7 +362,7 @@ enum status server_results_package(const struct server_results *r, struct server
     m.plan = r->in->config.plan;
     m.steps = settled && !once ? best->step : rep->steps;
     m.epochs = settled ? best->epoch : rep->epochs;
-    m.reach = fedvs_reach(server_session_terms(s));
+    m.reach = server_session_reach(s);
     memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &end->train, &end->validate, &end->test);
     st = classes_print(&r->in->classes, &m.classes);

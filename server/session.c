@@ -232,6 +232,11 @@ const struct fedvs_terms *server_session_terms(const struct server_session *s)
     return &s->train.sum.shape.terms;
 }
 
+double server_session_reach(const struct server_session *s)
+{
+    return s->train.deal.reach;
+}
+
 enum status server_session_tested(const struct server_session *s, struct server_tested *out)
 {
     return server_tested(out, &s->train.trainer);

@@ -63,6 +63,7 @@ const struct server_predict *server_session_predictions(const struct server_sess
 const struct server_report *server_session_report(struct server_session *s);
 /* fedvs, once all hellos of a generation are in: what they amount to. */
 const struct fedvs_terms *server_session_terms(const struct server_session *s);
+double server_session_reach(const struct server_session *s); /* fedvs_reach(), by any process */
 /* Scores of the test rows, row by row (server_tested of server/train/evaluate.h). */
 enum status server_session_tested(const struct server_session *s,
                                   struct server_tested *out) MUST_USE;

@@ -40,6 +40,7 @@ struct party_witness {
     struct party_paid
         paid;    /* of the own one, by the checkpoint that this process began with; 0 without one */
     bool proven; /* the ledger has what the steps since took, and this party has come as far */
+    bool lacking; /* it has less, and this party has stopped */
 };
 
 /* Rounds that were opened, in this process: how far they have come, how many there were. */

@@ -271,6 +271,7 @@ static void report(const void *state, struct party_report *r)
     const struct party_train *p = state;
     const struct party_learner *l = &p->learner;
     const struct party_course *c = &p->course;
+    const bool dealt = party_deal_whole(&p->deal);
 
     r->progress = (struct party_progress){
         .rounds = p->count.rounds,
@@ -278,7 +279,8 @@ static void report(const void *state, struct party_report *r)
         .last_rows = p->count.last_rows,
         .applied = l->applied,
         .furthest = l->behind.furthest + p->deal.furthest,
-        .begun = l->trained || (l->applied > 0 && !c->does_without) || p->count.rounds > 0,
+        .begun = l->trained || (l->applied > 0 && !c->does_without) || p->count.rounds > 0 || dealt,
+        .lacking = p->purse.witness.lacking,
         .final = l->final,
         .left_out = l->left_out,
         .has_part = has_part(p),
@@ -286,7 +288,7 @@ static void report(const void *state, struct party_report *r)
     };
     r->planned = c->planned;
     r->keeping = p->keep.writing;
-    r->shared = party_deal_whole(&p->deal);
+    r->shared = dealt;
     r->plan = c->plan;
     r->agenda = c->agenda;
     r->mechanism = p->purse.mechanism;

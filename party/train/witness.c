@@ -203,10 +203,14 @@ enum status party_witness_steps(struct party_witness *w, const struct party_setu
                                 const struct party_course *c, const struct party_learner *l,
                                 struct error *err)
 {
+    enum status s;
+
     party_witness_offered(w, setup, c, l);
     /* The parties have not signed what is offered: the server may be the one who is wrong. */
-    return lacks(setup, least_by_steps(w, c, l), "by the server's steps",
-                 ", or the server claims steps that were never done: ask another party how far the "
-                 "run is",
-                 err);
+    s = lacks(setup, least_by_steps(w, c, l), "by the server's steps",
+              ", or the server claims steps that were never done: ask another party how far the "
+              "run is",
+              err);
+    w->lacking = s != STATUS_OK;
+    return s;
 }

@@ -20,6 +20,7 @@ enum status server_deal_terms(struct server_deal *d, struct server_sum *sum,
     if (st != STATUS_OK)
         return st;
     server_sum_terms_known(sum);
+    d->reach = fedvs_reach(&sum->shape.terms);
     dealing_make(&d->chunks, sum->plan, &sum->shape.terms);
     d->next = dealing_start(hellos, n);
     if (d->next > d->chunks.chunks)

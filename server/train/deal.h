@@ -7,11 +7,12 @@
 #include "common/flow/dealing.h"
 #include "server/train/sum.h"
 
-/* Zeroed where nothing is dealt.  Written by deal.c alone. */
+/* Zeroed where nothing is dealt.  Written by deal.c; `reach` by resume.c, too. */
 struct server_deal {
     struct dealing chunks;
     uint64_t next; /* chunk that is due */
     bool keys_due; /* before everything else in a generation */
+    double reach;  /* fedvs_reach() of the last generation's terms, by any process */
 };
 
 /* The terms of a generation, from all of its hellos; the sum gets them, too.  A set whose sums

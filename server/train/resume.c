@@ -1,9 +1,10 @@
 /* resume.c -- a session to bytes and back, between rounds.
  *
  * Kept: how far the run is, the last gradient (a party may not have seen it), what the running
- * scores are made of, the head with its optimiser, and who is shut out or at odds.  Not kept: keys,
- * masks, the round in progress, and under async the embeddings of others, which count as never
- * seen.  A restarted server opens a new generation.
+ * scores are made of, how far embeddings of fedvs reach (the package says so, and its run may be
+ * over), the head with its optimiser, and who is shut out or at odds.  Not kept: keys, masks, the
+ * round in progress, and under async the embeddings of others, which count as never seen.  A
+ * restarted server opens a new generation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 9 };
+enum { RESUME_VERSION = 10 };
 
 struct kept {
     uint32_t version;
@@ -24,6 +25,7 @@ struct kept {
     struct server_sweep sweep;
     bool close_any;
     uint64_t close_step, close_words, close_blocks;
+    double reach;
     uint8_t trail[WIRE_DIGEST_BYTES], playing[WIRE_DIGEST_BYTES];
     bool target_reached, complete;
     struct server_reached reached;
@@ -66,6 +68,7 @@ static const struct record_field kept_field[] = {
     KEPT(close_step),
     KEPT(close_words),
     KEPT(close_blocks),
+    KEPT(reach),
     KEPT(trail),
     KEPT(playing),
     KEPT(target_reached),
@@ -108,6 +111,7 @@ static struct kept kept_of(const struct server_train *s)
     k.close_step = s->trainer.close.step;
     k.close_words = s->trainer.close.words;
     k.close_blocks = s->trainer.close.blocks;
+    k.reach = s->deal.reach;
     k.target_reached = s->trainer.target_reached;
     k.complete = s->keep.complete;
     k.reached = s->report.measured.reached;
@@ -159,7 +163,7 @@ static bool fits(const struct server_train *s, const struct kept *k)
     return k->version == RESUME_VERSION && k->steps_done <= s->trainer.agenda.steps &&
            k->close_words <= down_words(&s->trainer.head.down, s->trainer.plan->training.batch) &&
            k->close_blocks <= blocks && k->sweep.number <= s->trainer.agenda.sweeps &&
-           k->best.step <= k->steps_done &&
+           k->best.step <= k->steps_done && k->reach >= 0 &&
            k->sweep.next_place <=
                s->trainer.plan->shape.train_rows + (uint64_t)s->trainer.plan->shape.test_rows;
 }
@@ -187,6 +191,7 @@ static void take(struct server_train *s, const struct kept *k)
         .words = (size_t)k->close_words,
         .blocks = (uint32_t)k->close_blocks,
     };
+    s->deal.reach = k->reach;
     memcpy(s->trainer.trail.value, k->trail, sizeof k->trail);
     memcpy(s->keep.playing, k->playing, sizeof k->playing);
     s->keep.durable_step = k->steps_done;

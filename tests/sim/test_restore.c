@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
+#include "party/checkpoint.h"
 #include "party/core.h"
 #include "party/train/resume.h"
 #include "tests/sim/disk.h"
@@ -454,11 +455,14 @@ static void test_an_operator_who_has_lost_all_lets_it_go_after_a_refusal(void **
     sim_run(s, HOUR_US);
     for (uint32_t i = 0; i < PARTIES; i++) {
         expect_lacking_steps(s, i, 11);
+        assert_false(sim_party_report(s, i)->progress.begun);
+        assert_true(party_checkpoint_needed(sim_party_report(s, i), OUTCOME_FAILED));
         forget(s, i, 0);
     }
     s = from_the_disks(s);
     sim_run(s, HOUR_US);
     expect_completed(s);
+    assert_false(sim_party_report(s, VICTIM)->progress.lacking);
     sim_free(s);
 }
 
