@@ -105,7 +105,8 @@ static void accuse_or_refuse(struct party_session *p, struct actions *a)
 
 /* Of a set that is too small, or too dear in being so: whoever is late must not end this party, so
  * it is as if it had been left out of that set.  What it says hangs on the set, the plan, the
- * roster, the policy and on how much was charged, and on no value of a record. */
+ * roster, the policy, on how much was charged and, through the price, on how many rows of one
+ * person (data.group) a batch has at most; on no other value of a record. */
 static void sit_out(struct party_session *p, struct actions *a)
 {
     say_why(p, a);
