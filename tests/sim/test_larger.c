@@ -156,27 +156,21 @@ static void test_who_would_not_be_in_the_whole_roster_either_ends_it(void **stat
 
 /* --- what is spent already --- */
 
-/* Six whose own limit lets them do the plan together, and five no more than a part of it; ledgers
- * judge.  p1 is late with its nth upload. */
-static struct sim *with_a_limit(const char *limit, uint32_t nth)
+/* Six who have room for one round more than the plan, and five for a part of it; ledgers judge.
+ * Whichever upload p1 is late with, all come to the end. */
+static void expect_done_under(const char *const limits[], size_t n)
 {
     struct sim_options o = options_of(6);
-    struct sim *s;
 
     o.judged = true;
-    o.party_sets[2] = limit;
-    s = sim_new(&o);
-    if (nth > 0)
-        be_late_at(s, 0, nth);
-    sim_run(s, HOUR_US);
-    return s;
-}
-
-static void expect_done_under(const char *limit)
-{
+    for (size_t i = 0; i < n; i++)
+        o.party_sets[2 + i] = limits[i];
     for (uint32_t nth = 0; nth <= 20; nth++) {
-        struct sim *s = with_a_limit(limit, nth);
+        struct sim *s = sim_new(&o);
 
+        if (nth > 0)
+            be_late_at(s, 0, nth);
+        sim_run(s, HOUR_US);
         expect_nobody_lost(s);
         for (uint32_t i = 0; i < 6; i++)
             assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
@@ -187,8 +181,14 @@ static void expect_done_under(const char *limit)
 /* What is left would be within the limit, but not on top of what was spent among the six. */
 static void test_a_set_too_dear_after_what_is_spent_waits_for_who_was_late(void **state)
 {
+    static const char *const raw[] = {"policy.max_epsilon.value=640"};
+    static const char *const frozen[] = {
+        "policy.max_epsilon.value=130", "policy.max_epsilon.adversary=server",
+        "policy.max_epsilon.adjacency=record_dp", "model.train=frozen", "data.scale=none"};
+
     (void)state;
-    expect_done_under("policy.max_epsilon.value=640");
+    expect_done_under(raw, sizeof raw / sizeof *raw);
+    expect_done_under(frozen, sizeof frozen / sizeof *frozen);
 }
 
 /* The same where a job before this one has spent a part of the limit. */
