@@ -84,6 +84,8 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
 
     agenda_make(&agenda, p);
     agenda_price_rest(&agenda, p, set->done, planned);
+    if (set->again)
+        agenda_price_again(&agenda, p, set->done, planned);
     e.releases = planned->train + planned->evaluate;
     e.participations_max = agenda_record_max(planned, set->shared);
     e.trained_max = planned->trained_max;

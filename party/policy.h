@@ -38,6 +38,7 @@ struct policy_set {
     size_t n;
     uint32_t self;
     uint64_t done; /* training steps that need no pricing any more */
+    bool again;    /* but the sweep that is due after them does: perhaps it came to nothing */
     struct policy_bottom bottom;
     bool shared;                   /* some record is in the training split and in the test split */
     const struct persons *persons; /* data.group; NULL: each row is its own */

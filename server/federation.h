@@ -38,6 +38,7 @@ enum {
     SERVER_LOSSES_MAX = 3,
     SERVER_OWED_MAX = 24, /* for rounds that came to nothing, or waits, by one party (seats.c) */
     SERVER_SENDS_MAX = 4, /* messages to many in one step */
+    SERVER_REFUSED_MAX = 4,
     /* Generations that a killed server may have forgotten.  A party that claims more would drive
      * the count to where it ends; by so many a join it gets there in centuries. */
     SERVER_FORGOTTEN_MAX = 1 << 20,
@@ -99,6 +100,13 @@ struct server_held {
     uint8_t trail[WIRE_DIGEST_BYTES];
 };
 
+/* Sets that a party has refused for a larger one, since a generation began the last time.  Who has
+ * refused SERVER_REFUSED_MAX takes part in the whole roster alone until one begins. */
+struct server_refused {
+    uint32_t n;
+    uint64_t set[SERVER_REFUSED_MAX][WIRE_MEMBERS_MAX / 64]; /* a bit for each party */
+};
+
 /* One party of the roster. */
 struct server_peer {
     bool present;         /* connected, and its join was good */
@@ -112,8 +120,8 @@ struct server_peer {
     uint32_t owed;        /* `drop`: for rounds that came to nothing by it: seats.c */
     uint32_t stalled;     /* `drop`, `async`: owed for times that others waited for it: seats.c */
     int member;           /* index in the generation; -1: none */
-    uint32_t min_parties; /* smallest set its policy takes part in, as its join says ... */
-    uint32_t too_small;   /* ... and the largest that it has found too small since then, or 0 */
+    uint32_t min_parties; /* smallest set its policy takes part in, as its join says */
+    struct server_refused refused;
     struct log_few comes; /* its joins in the log, and why it was dropped: as often as it likes */
 };
 

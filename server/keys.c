@@ -183,8 +183,8 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
 
 /* Its word counts of the set that stands, which is left alone until all have spoken: as a rule all
  * who remain say the same of it, and one generation is enough for that.  It is no loss of this
- * party's (E6): whoever was late has made the set what it is.  What it names only grows, so
- * with those who are here it is asked once for each size. */
+ * party's (E6): whoever was late has made the set what it is.  Until a generation begins it is
+ * asked of each set once, and of few. */
 struct server_next server_too_small(struct server_federation *f, uint32_t peer,
                                     const struct wire_refuse *r)
 {
@@ -201,7 +201,7 @@ struct server_next server_too_small(struct server_federation *f, uint32_t peer,
         return next_of_peer(NEXT_DROP, peer);
     }
     log_warn("%s; it sits out until there is a larger set", f->error.text);
-    p->too_small = f->set.n;
+    server_refuses_set(f, peer);
     p->member = -1;
     f->set.left++;
     return server_all_answered(f) ? next_of(NEXT_SET) : next_of(NEXT_WAIT);
@@ -271,6 +271,7 @@ static struct server_next begin(struct server_federation *f, struct actions *a)
     if (m < f->set.n)
         return will_refuse(f, f->set.member[m]);
     f->play.started = true;
+    server_ask_anew(f);
     return f->play.job->begin(f->play.state, a);
 }
 

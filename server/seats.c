@@ -118,11 +118,47 @@ bool server_may_sit(const struct server_federation *f, uint32_t peer)
     return here(f, peer) && !f->peer[peer].excluded && !sits_out_for_odds(f, peer);
 }
 
-/* The smallest set that it takes part in, by all that it has said. */
-static uint32_t asks_for(const struct server_peer *p)
+/* --- sets that were refused for a larger one ---
+ *
+ * What a party refuses is that set and no other: one as small may do, where fewer are perhaps with
+ * the server; and the same one may, once the plan has got on and less of it is left to pay for. */
+
+void server_refuses_set(struct server_federation *f, uint32_t peer)
 {
-    return p->min_parties > p->too_small ? p->min_parties : p->too_small + 1;
+    struct server_refused *r = &f->peer[peer].refused;
+    uint64_t *set;
+
+    if (r->n == SERVER_REFUSED_MAX)
+        return;
+    set = r->set[r->n++];
+    memset(set, 0, sizeof r->set[0]);
+    for (uint32_t m = 0; m < f->set.n; m++)
+        set[f->set.member[m] / 64] |= 1ull << f->set.member[m] % 64;
 }
+
+void server_ask_anew(struct server_federation *f)
+{
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        f->peer[i].refused.n = 0;
+}
+
+/* The set of n parties that are `in`. */
+static bool has_refused(const struct server_federation *f, uint32_t peer, const bool *in,
+                        uint32_t n)
+{
+    const struct server_refused *r = &f->peer[peer].refused;
+    uint64_t set[WIRE_MEMBERS_MAX / 64] = {0};
+
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        set[i / 64] |= (uint64_t)in[i] << i % 64;
+    for (uint32_t k = 0; k < r->n; k++) {
+        if (memcmp(set, r->set[k], sizeof set) == 0)
+            return true;
+    }
+    return r->n == SERVER_REFUSED_MAX && n < f->terms.roster->n;
+}
+
+/* --- the seats --- */
 
 /* Whoever asks for more than there are does not play, so that nobody makes room for it either. */
 static uint32_t seat_all(const struct server_federation *f, bool of_all, bool by_turns,
@@ -144,7 +180,7 @@ static uint32_t seat_all(const struct server_federation *f, bool of_all, bool by
             n += in[i];
         again = false;
         for (uint32_t i = 0; i < roster_n; i++) {
-            if (in[i] && asks_for(&f->peer[i]) > n) {
+            if (in[i] && (f->peer[i].min_parties > n || has_refused(f, i, in, n))) {
                 seat[i] = SEAT_TOO_FEW;
                 may[i] = false;
                 again = true;
@@ -183,9 +219,10 @@ void server_take_seats(struct server_federation *f, const enum server_seat seat[
             f->odds.out[i] = true;
             f->odds.turns[i]++;
         } else if (seat[i] == SEAT_TOO_FEW && !p->excluded) {
-            log_warn("going on without %s: it takes part among %u parties or more; the others are "
-                     "%u",
-                     server_name(f, i), asks_for(p), n);
+            if (p->min_parties > n)
+                log_warn("going on without %s: it takes part among %u parties or more; the others "
+                         "are %u",
+                         server_name(f, i), p->min_parties, n);
             p->excluded = true;
         }
     }

@@ -13,7 +13,7 @@ enum server_seat {
     SEAT_NONE,    /* not here, too late, or sitting out as before */
     SEAT_TAKEN,   /* is in it */
     SEAT_AT_ODDS, /* makes room for one that it is at odds with */
-    SEAT_TOO_FEW, /* takes part among more parties than there are */
+    SEAT_TOO_FEW, /* takes part among more parties than there are, or has refused this set */
 };
 
 /* Late or lost, as a member: sits out until it is let in again; or for good, when that has been so
@@ -34,8 +34,14 @@ void server_stalled(struct server_federation *f, uint32_t peer);
 void server_was_in_time(struct server_federation *f, uint32_t peer);
 /* Here, and free to be a member. */
 bool server_may_sit(const struct server_federation *f, uint32_t peer);
+/* This member asks for a larger set than the one that is offered: it is not asked of it again ...
+ */
+void server_refuses_set(struct server_federation *f, uint32_t peer);
+/* ... until a generation begins: from then on anybody may think otherwise of what is left. */
+void server_ask_anew(struct server_federation *f);
 /* The set to choose of those who may sit, or (of_all) of all who are here: no two at odds, and as
- * many as each of its members asks for.  How many are in it. */
+ * many as each of its members asks for, and no set that one of them has refused.  How many are in
+ * it. */
 uint32_t server_seats(const struct server_federation *f, bool of_all,
                       enum server_seat seat[WIRE_MEMBERS_MAX]);
 /* It is chosen: who has no seat now sits out, and is named. */

@@ -194,6 +194,22 @@ void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t do
     out->train_record_max += here;
 }
 
+void agenda_price_again(const struct agenda *a, const struct plan *p, uint64_t done,
+                        struct agenda_releases *out)
+{
+    struct agenda one = *a;
+    struct agenda_releases sweep;
+
+    if (a->party_steps != a->steps || !agenda_due(a, done)) /* or the rest has all sweeps */
+        return;
+    one.party_steps = 0;
+    one.sweeps = 1;
+    agenda_price(&one, p, &sweep);
+    out->evaluate += sweep.evaluate;
+    out->train_record_max += sweep.train_record_max;
+    out->test_record_max += sweep.test_record_max;
+}
+
 uint64_t agenda_record_max(const struct agenda_releases *r, bool shared)
 {
     if (shared)

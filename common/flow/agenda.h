@@ -90,5 +90,8 @@ void agenda_price(const struct agenda *a, const struct plan *p, struct agenda_re
 /* The same for what is left once `done` steps are done. */
 void agenda_price_rest(const struct agenda *a, const struct plan *p, uint64_t done,
                        struct agenda_releases *out);
+/* On top of that: the sweep that is due after `done` steps, if one is, whole. */
+void agenda_price_again(const struct agenda *a, const struct plan *p, uint64_t done,
+                        struct agenda_releases *out);
 
 #endif

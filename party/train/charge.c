@@ -255,6 +255,25 @@ uint64_t party_unopened(const struct party_purse *purse, const struct plan *p)
            sweep_rounds(p, sweep->next, sweep->until);
 }
 
+/* A record's count stays: a step of the epoch was opened, so some record has as many without it. */
+void party_less_unopened(const struct party_purse *purse, struct party_course *c,
+                         struct account_entry *spent, size_t n)
+{
+    const struct party_reserve *r = &purse->train;
+    uint64_t rows = 0;
+
+    for (uint64_t step = r->next; step < r->until; step++) {
+        uint32_t batch;
+
+        (void)party_batch(c, step, &batch);
+        rows += batch;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (ledger_mechanism_same(&spent[i], &purse->mechanism) && spent[i].releases >= rows)
+            spent[i].releases -= rows;
+    }
+}
+
 uint64_t party_charge_again(struct party_purse *purse, struct party_course *c, struct actions *a,
                             uint64_t first, uint64_t until)
 {

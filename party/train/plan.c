@@ -114,38 +114,72 @@ static enum status judge(const struct party_train *p, const struct policy_set *s
     return policy_check(&setup->config->policy, &p->course.plan, set, spent, n, err);
 }
 
-/* Would the whole roster do, at this price?  In a first generation it is the roster. */
-static bool roster_would_do(const struct party_train *p, const struct policy_set *set,
-                            const struct account_entry *spent, size_t n, uint64_t offered)
+/* A set of some of the roster, though the whole roster has come together before. */
+static bool is_a_rest(const struct party_train *p, const struct policy_set *set, uint64_t offered)
 {
     const bool first = !p->course.taken && offered == 0;
-    struct policy_set all = *set;
-    uint8_t members[WIRE_MEMBERS_MAX];
 
-    if (!p->course.does_without || first || set->n == set->roster->n)
-        return false;
+    return p->course.does_without && !first && set->n < set->roster->n;
+}
+
+/* Once this process has taken part, its own charges are in the ledger, and every block is checked
+ * as it is reserved: the rest of the plan alone is judged, and a run whose rounds were repeated
+ * goes on for as long as its limit allows.  A process that goes on from a checkpoint prices the
+ * rest on top of what it has spent; so does one that is taken back. */
+static enum status judge_as_it_stands(const struct party_train *p, const struct policy_set *set,
+                                      const struct account_entry *spent, size_t n,
+                                      struct error *err)
+{
+    const bool goes_on = p->course.taken && set->done == p->learner.applied;
+
+    return judge(p, set, spent, goes_on ? 0 : n, err);
+}
+
+/* A set that others may come back to.  On top of all that is spent the rest of the plan may be too
+ * dear in it, so that the ledger would end the run halfway, and not in the whole roster: then it is
+ * sat out.  Where the limit allows neither, since rounds were repeated, it is played as far as it
+ * goes. */
+static enum status judge_rest(struct party_train *p, const struct policy_set *set,
+                              struct account_entry *spent, size_t n, struct error *err)
+{
+    struct policy_set left = *set, all;
+    uint8_t members[WIRE_MEMBERS_MAX];
+    struct error why = {0};
+    enum status s;
+
     for (size_t i = 0; i < set->roster->n; i++)
         members[i] = (uint8_t)i;
+    party_less_unopened(&p->purse, &p->course, spent, n);
+    left.again = p->purse.opened.steps <= set->done;
+    all = left;
     all.members = members;
     all.n = set->roster->n;
-    return judge(p, &all, spent, n, NULL) == STATUS_OK;
+    s = judge(p, &left, spent, n, &why);
+    p->course.wants_more = s != STATUS_OK && judge(p, &all, spent, n, NULL) == STATUS_OK;
+    if (s == STATUS_OK)
+        return s;
+    if (p->course.wants_more) {
+        *err = why;
+        return s;
+    }
+    s = judge_as_it_stands(p, set, spent, n, err);
+    all.again = false;
+    p->course.wants_more =
+        s != STATUS_OK && judge_as_it_stands(p, &all, spent, n, NULL) == STATUS_OK;
+    return s;
 }
 
 static enum status price(struct party_train *p, struct actions *a, uint64_t offered)
 {
     const struct party_setup *setup = p->host->setup;
     const struct plan *plan = &p->course.plan;
-    struct error *err = p->host->error;
     struct account_entry spent[ACCOUNT_MECHANISMS_MAX];
-    size_t n = setup->ledger.spent(setup->ledger.owner, spent);
+    const size_t n = setup->ledger.spent(setup->ledger.owner, spent);
     struct policy_set set = {
         .roster = setup->roster,
         .members = p->host->set->members,
         .n = p->host->set->members_n,
         .self = setup->self,
-        /* Once this process has taken part, its own charges are in the ledger, and every block is
-         * checked as it is reserved.  A process that goes on from a checkpoint prices the rest; so
-         * does one that is taken back, on top of what it has spent. */
         .done = goes_on_from(p, offered),
         .bottom = policy_bottom_of(setup->config, spent, n),
         .shared = p->purse.shared_ids,
@@ -157,10 +191,8 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     enum status s;
 
     p->purse.raw |= set.bottom.kind == ACCOUNT_RAW;
-    if (p->course.taken && set.done == p->learner.applied)
-        n = 0;
-    s = judge(p, &set, spent, n, err);
-    p->course.wants_more = s != STATUS_OK && roster_would_do(p, &set, spent, n, offered);
+    s = is_a_rest(p, &set, offered) ? judge_rest(p, &set, spent, n, p->host->error)
+                                    : judge_as_it_stands(p, &set, spent, n, p->host->error);
     /* Of a set that it sits out of nothing is spent: what is reserved stays for the next. */
     if (!p->course.wants_more && setup->ledger.takes(setup->ledger.owner, &mechanism))
         party_use_mechanism(&p->purse, &p->course, a, mechanism);

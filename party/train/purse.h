@@ -84,6 +84,10 @@ bool party_reserved(struct party_purse *purse, struct party_course *c, const str
                     struct actions *a);
 /* Rounds that are reserved and may be opened without a charge. */
 uint64_t party_unopened(const struct party_purse *purse, const struct plan *p);
+/* Of n entries of the own ledger: less the training rounds that party_unopened counts, which are
+ * given back before another mechanism is charged. */
+void party_less_unopened(const struct party_purse *purse, struct party_course *c,
+                         struct account_entry *spent, size_t n);
 /* Where local steps cost, those that are taken again are charged as participations of their own,
  * releases that they do not make included.  Returns how many of the steps first .. until, of which
  * ACTION_CHARGE then is; 0: none costs. */

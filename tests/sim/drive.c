@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/wire/message.h"
 #include "common/wire/purpose.h"
+#include "tests/sim/judged.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/during.h"
 #include "tests/sim/flight.h"
@@ -245,6 +246,8 @@ static void charge(struct sim_party *p, const struct action_charge *c, struct er
         error_set(result, p->fail_status, "the ledger says no");
         return;
     }
+    if (p->books != NULL && judged_charge(p->books, p, c, result) != STATUS_OK)
+        return;
     commit(&p->disk.ledger, c);
     oracle_charged(s, p->self, c);
     if (c->give_back)

@@ -99,6 +99,7 @@ struct sim_options {
     bool motley; /* party i has i % 2 columns more, and bottoms that are polynomials have degree
                     1 + i % 3 */
     uint64_t keep_us;         /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
+    bool judged;              /* ledgers count, and refuse what passes a limit (judged.h) */
     bool servers_own;         /* the last party's operator is the server's */
     bool new_keys;            /* after sim_resume parties have others */
     bool unlabelled;          /* no party has labels */

@@ -34,11 +34,17 @@ static struct sim_options options_of(uint32_t parties)
     };
 }
 
+static void be_late_at(struct sim *s, int party, uint32_t nth)
+{
+    sim_rule(s,
+             (struct sim_rule){
+                 .act = SIM_DELAY, .from = party, .kind = WIRE_UPLOAD, .nth = nth, .us = 150000});
+}
+
 /* In the first epoch. */
 static void be_late_once(struct sim *s, int party)
 {
-    sim_rule(s, (struct sim_rule){
-                    .act = SIM_DELAY, .from = party, .kind = WIRE_UPLOAD, .nth = 3, .us = 150000});
+    be_late_at(s, party, 3);
 }
 
 /* All of them, two of one operator if asked for, and whoever says so is late once. */
@@ -148,6 +154,131 @@ static void test_who_would_not_be_in_the_whole_roster_either_ends_it(void **stat
     sim_free(s);
 }
 
+/* --- what is spent already --- */
+
+/* Six who have room for one round more than the plan, and five for a part of it; ledgers judge.
+ * Whichever upload p1 is late with, all come to the end. */
+static void expect_done_under(const char *const limits[], size_t n)
+{
+    struct sim_options o = options_of(6);
+
+    o.judged = true;
+    for (size_t i = 0; i < n; i++)
+        o.party_sets[2 + i] = limits[i];
+    for (uint32_t nth = 0; nth <= 20; nth++) {
+        struct sim *s = sim_new(&o);
+
+        if (nth > 0)
+            be_late_at(s, 0, nth);
+        sim_run(s, HOUR_US);
+        expect_nobody_lost(s);
+        for (uint32_t i = 0; i < 6; i++)
+            assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+        sim_free(s);
+    }
+}
+
+/* What is left would be within the limit, but not on top of what was spent among the six. */
+static void test_a_set_too_dear_after_what_is_spent_waits_for_who_was_late(void **state)
+{
+    static const char *const raw[] = {"policy.max_epsilon.value=640"};
+    static const char *const frozen[] = {
+        "policy.max_epsilon.value=130", "policy.max_epsilon.adversary=server",
+        "policy.max_epsilon.adjacency=record_dp", "model.train=frozen", "data.scale=none"};
+
+    (void)state;
+    expect_done_under(raw, sizeof raw / sizeof *raw);
+    expect_done_under(frozen, sizeof frozen / sizeof *frozen);
+}
+
+/* The same where a job before this one has spent a part of the limit. */
+static void test_what_an_earlier_job_has_spent_counts_in_a_set_that_is_left(void **state)
+{
+    struct sim_options o = options_of(6);
+    struct standing_job job = {.kind = STANDING_TRAIN};
+    struct sim *s;
+
+    (void)state;
+    o.judged = o.stands = true;
+    o.party_sets[2] = "policy.max_epsilon.value=1160";
+    s = sim_new(&o);
+    be_late_at(s, 0, 28); /* of its 20 in each job */
+    for (uint32_t jobs = 1; jobs <= 2; jobs++) {
+        job.plan = s->plan;
+        job.plan.training.seed = jobs;
+        standing_play(s, &job);
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    }
+    assert_int_equal(expect_count(s, ": refuse\n"), 5);
+    sim_free(s);
+}
+
+/* --- another set, or the same one later --- */
+
+/* p1 of all is late with its third upload, and this party dies for good instead of its nth message
+ * of this kind. */
+static void be_late_and_die(struct sim *s, int party, enum wire_kind kind, uint32_t nth)
+{
+    sim_rule(s, (struct sim_rule){.act = SIM_KILL,
+                                  .from = party,
+                                  .kind = kind,
+                                  .nth = nth,
+                                  .how = {.down_us = 2 * HOUR_US}});
+    be_late_once(s, 0);
+    sim_run(s, HOUR_US);
+}
+
+static void expect_all_completed_but(struct sim *s, uint32_t dead)
+{
+    assert_string_equal(sim_server_end(s)->error.text, "");
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 0; i < s->options.parties; i++) {
+        if (i != dead)
+            assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
+    }
+}
+
+static void expect_the_other_three(enum wire_kind kind, uint32_t nth)
+{
+    struct sim_options o = options_of(4);
+    struct sim *s;
+
+    o.servers_own = true;
+    s = sim_new(&o);
+    be_late_and_die(s, 3, kind, nth);
+    assert_int_equal(expect_count(s, ": refuse\n"), 2);
+    assert_non_null(strstr(sim_transcript(s), "server: offer 4 -> p1 p2 p3\n"));
+    expect_all_completed_but(s, 3);
+    sim_free(s);
+}
+
+/* p2 and p3 will not hide with p4 alone; without it three are as many, and none is the server's.
+ * It may be gone before anything more was trained. */
+static void test_another_set_as_small_as_one_that_was_refused_is_offered(void **state)
+{
+    (void)state;
+    expect_the_other_three(WIRE_UPLOAD, 12);
+    expect_the_other_three(WIRE_HELLO, 3);
+}
+
+/* Five are too dear in the first epoch, and within the limit for what the last one has left. */
+static void test_a_set_that_was_too_dear_is_offered_again_when_less_is_left(void **state)
+{
+    struct sim_options o = options_of(6);
+    struct sim *s;
+
+    (void)state;
+    o.judged = true;
+    o.party_sets[2] = "policy.max_epsilon.value=690";
+    s = sim_new(&o);
+    be_late_and_die(s, 0, WIRE_UPLOAD, 19);
+    assert_int_equal(expect_count(s, ": refuse\n"), 5);
+    assert_non_null(strstr(sim_transcript(s), "server: offer 4 -> p2 p3 p4 p5 p6\n"));
+    expect_all_completed_but(s, 0);
+    sim_free(s);
+}
+
 /* --- who goes on --- */
 
 /* p4 alone wants five, by what it hides among: the other three go on, until an epoch ends. */
@@ -218,8 +349,7 @@ static void test_who_sat_out_is_there_for_the_next_job(void **state)
         assert_int_equal(expect_count(s, ": refuse\n"), 2);
         for (uint32_t i = 0; i < 4; i++) {
             assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-            assert_int_equal(world_federation(s)->peer[i].too_small,
-                             jobs == 1 && (i == 1 || i == 2) ? 3 : 0);
+            assert_int_equal(world_federation(s)->peer[i].refused.n, 0);
         }
     }
     sim_free(s);
@@ -283,7 +413,7 @@ static void test_what_is_said_of_a_set_that_is_no_more_counts_for_nothing(void *
 
     (void)state;
     assert_int_equal(sim_server_report(s)->presence.lost[0], 0);
-    assert_int_equal(world_federation(s)->peer[0].too_small, 0);
+    assert_int_equal(world_federation(s)->peer[0].refused.n, 0);
     sim_free(s);
 }
 
@@ -295,6 +425,10 @@ int main(void)
         cmocka_unit_test(test_who_would_be_with_two_of_one_operator_waits_for_who_was_late),
         cmocka_unit_test(test_a_set_too_dear_for_all_waits_for_who_was_late),
         cmocka_unit_test(test_who_would_not_be_in_the_whole_roster_either_ends_it),
+        cmocka_unit_test(test_a_set_too_dear_after_what_is_spent_waits_for_who_was_late),
+        cmocka_unit_test(test_what_an_earlier_job_has_spent_counts_in_a_set_that_is_left),
+        cmocka_unit_test(test_another_set_as_small_as_one_that_was_refused_is_offered),
+        cmocka_unit_test(test_a_set_that_was_too_dear_is_offered_again_when_less_is_left),
         cmocka_unit_test(test_who_sits_out_costs_nobody_else_the_set),
         cmocka_unit_test(test_who_sits_out_often_is_not_shut_out_for_it),
         cmocka_unit_test(test_who_sat_out_is_there_for_the_next_job),

@@ -9,6 +9,7 @@
 #include "party/predict/predict.h"
 #include "party/train/train.h"
 #include "server/parts.h"
+#include "tests/sim/judged.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/flight.h"
 #include "tests/sim/oracle.h"
@@ -28,11 +29,12 @@ static uint64_t still(void)
     return 0;
 }
 
-static size_t nothing_spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
+/* Nothing, where no ledger counts. */
+static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
-    (void)owner;
-    (void)out;
-    return 0;
+    const struct judged *books = ((const struct sim_party *)owner)->books;
+
+    return books == NULL ? 0 : judged_entries(books, out);
 }
 
 /* By a party whose ledger is full no mechanism is taken. */
@@ -215,7 +217,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .data.labels = s->options.unlabelled ? NULL : &s->labels,
         .start.seeded = !s->options.unseeded,
         .start.seed = SEED,
-        .ledger.spent = nothing_spent,
+        .ledger.spent = spent,
         .ledger.takes = takes,
         .ledger.may_answer = may_answer,
         .ledger.records = p->train.rows + p->test.rows + p->predicted.rows,
@@ -401,6 +403,19 @@ static void party_ended(struct sim_disk *disk, const struct sim_party *old)
         CHECK(party_session_save(old->session, &disk->saved) == STATUS_OK);
 }
 
+/* They go on, like a ledger that nobody puts back. */
+static void take_books(struct sim *s, uint32_t party, struct sim *old)
+{
+    struct sim_party *p = &s->party[party];
+
+    if (old != NULL) {
+        p->books = old->party[party].books;
+        old->party[party].books = NULL;
+    } else if (s->options.judged) {
+        p->books = judged_new();
+    }
+}
+
 static void server_ended(struct sim_disk *disk, const struct sim *old)
 {
     disk_copy_journal(disk, &old->disk);
@@ -441,6 +456,7 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
         compared_init(&disk->compared, (int)i);
         if (old != NULL)
             party_ended(disk, &old->party[i]);
+        take_books(s, i, old);
         make_party(s, i);
     }
     disk_init(&s->disk);
@@ -487,6 +503,7 @@ void sim_free(struct sim *s)
         persons_deinit(&p->persons_predicted);
         wire_unpacker_deinit(&p->unpacker);
         buf_deinit(&p->frame);
+        judged_free(p->books);
         disk_deinit(&p->disk);
     }
     flight_free(s);

@@ -87,9 +87,10 @@ struct sim_party {
     uint64_t charged, uploaded;
     size_t down_max; /* of the largest frame it takes */
     uint32_t charges, fail_charge;
-    bool playing;   /* a job that this process was offered is not over (standing.h) */
-    bool full;      /* its ledger takes no further mechanism */
-    bool overasked; /* for too many ids that it does not have */
+    struct judged *books; /* options.judged (judged.h) */
+    bool playing;         /* a job that this process was offered is not over (standing.h) */
+    bool full;            /* its ledger takes no further mechanism */
+    bool overasked;       /* for too many ids that it does not have */
     enum status fail_status;
     uint32_t sent[WIRE_KINDS];
     struct buf frame; /* of its driver */

@@ -422,6 +422,12 @@ static void expect_rest_as_counted(const struct agenda *a, const struct plan *p,
     assert_int_equal(rest.train_record_max, epochs);
     assert_int_equal(rest.evaluate, sweeps * p->shape.test_rows);
     assert_int_equal(rest.test_record_max, sweeps);
+    agenda_price_again(a, p, done, &rest);
+    sweeps += agenda_due(a, done);
+    assert_int_equal(rest.train, released);
+    assert_int_equal(rest.train_record_max, epochs);
+    assert_int_equal(rest.evaluate, sweeps * p->shape.test_rows);
+    assert_int_equal(rest.test_record_max, sweeps);
 }
 
 static void test_the_price_of_the_rest_is_that_of_the_steps_to_come(void **state)
@@ -462,6 +468,8 @@ static void test_under_async_the_rest_has_all_evaluations(void **state)
     agenda_price_rest(&a, &p, 36, &rest);
     assert_int_equal(rest.train, 0);
     assert_int_equal(rest.train_record_max, 0);
+    assert_int_equal(rest.test_record_max, 3);
+    agenda_price_again(&a, &p, 36, &rest);
     assert_int_equal(rest.test_record_max, 3);
     agenda_price_rest(&a, &p, 30, &rest); /* in the middle of the 8th of its 9 epochs */
     assert_int_equal(rest.train, 30);
