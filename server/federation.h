@@ -135,7 +135,6 @@ struct server_agree {
     uint8_t sid[WIRE_DIGEST_BYTES];
     /* Comparing ids with the first member; list: of the labels, a secret. */
     uint8_t list[WIRE_DIGEST_BYTES], element[WIRE_ELEMENT_BYTES];
-    uint8_t playing[WIRE_DIGEST_BYTES]; /* as it was offered */
     uint8_t
         proof[WIRE_PROOF_BYTES]; /* of the confirms sent last: a generation may end as it begins */
     struct ids_pair ids;

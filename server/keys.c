@@ -58,6 +58,14 @@ static enum status raise_floor(struct server_federation *f)
     return st;
 }
 
+/* As it is offered. */
+static const uint8_t *playing_of(const struct server_federation *f)
+{
+    static const uint8_t none[WIRE_DIGEST_BYTES];
+
+    return f->play.job->playing == NULL ? none : f->play.job->playing(f->play.state);
+}
+
 struct server_next server_offer(struct server_federation *f, struct actions *a)
 {
     struct action *send;
@@ -74,9 +82,6 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
     if (raise_floor(f) != STATUS_OK || server_compare_begin(f) != STATUS_OK)
         return next_of(NEXT_FAIL);
     log_info("generation %llu: %u parties", (unsigned long long)f->set.generation, f->set.n);
-    memset(f->agree.playing, 0, sizeof f->agree.playing);
-    if (f->play.job->playing != NULL)
-        memcpy(f->agree.playing, f->play.job->playing(f->play.state), sizeof f->agree.playing);
     send = server_send_members(f, a, WIRE_OFFER);
     send->msg.offer = (struct wire_offer){
         .generation = f->set.generation,
@@ -84,7 +89,7 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
         .job = {.text = f->terms.text},
         .members = {f->set.member, f->set.n},
         .element = f->agree.element,
-        .playing = f->agree.playing,
+        .playing = playing_of(f),
         .best = f->play.job->best == NULL ? 0 : f->play.job->best(f->play.state),
     };
     snprintf(send->msg.offer.job.kind, sizeof send->msg.offer.job.kind, "%s", f->terms.kind);
@@ -108,7 +113,7 @@ static bool rows_match(struct server_federation *f, uint32_t peer, const struct 
 static struct server_next relay_hellos(struct server_federation *f, struct actions *a)
 {
     struct agree_terms terms = {f->terms.digest, f->set.generation, f->agree.element,
-                                f->agree.playing};
+                                playing_of(f)};
     struct action *send;
 
     agree_sid(f->agree.sid, &terms, f->agree.hellos, f->set.n);
@@ -155,7 +160,7 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
                                 const struct wire_hello *h)
 {
     struct agree_terms terms = {f->terms.digest, f->set.generation, f->agree.element,
-                                f->agree.playing};
+                                playing_of(f)};
     enum status st = agree_check_hello(h, &f->terms.roster->party[peer], &terms, &f->error);
 
     if (st != STATUS_OK)

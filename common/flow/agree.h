@@ -3,9 +3,8 @@
  *
  *   hello      signature over "vfl/hello/2", body (plan digest, generation, name, nonce, key,
  *              shapes, dealings, number of the ledger, elements)
- *   sid        SHA-256("vfl/sid/3" || plan digest || generation || the server's element || playing
- * || M
- *              || for each member: |body|, body, public key)
+ *   sid        SHA-256("vfl/sid/3" || plan digest || generation || the server's element ||
+ *              playing || M || for each member: |body|, body, public key)
  *   confirm    signature over "vfl/confirm/3", sid || proofs || marks || for each member: highest
  * number of its ledger ever seen, 8 bytes little-endian pair keys  HKDF-SHA-256(X25519(own, other),
  * salt sid, info), 32 bytes each: mask   "vfl/mask/1" || low || high seal   "vfl/seal/1" || sender

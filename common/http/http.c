@@ -206,7 +206,6 @@ static void on_timer(uv_timer_t *t)
 static void go_on(struct http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-
     bool full;
 
     /* While all places are taken the library does not look at the socket, and it looks again only

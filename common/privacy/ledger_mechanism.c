@@ -80,25 +80,16 @@ static bool possible(const struct account_entry *m)
 }
 
 static size_t print_parameter(char *out, size_t room, const struct noise_parameter *p,
-                              const void *m)
+                              const struct account_entry *m)
 {
-    const uint8_t *field = (const uint8_t *)m + p->at;
+    const double of = noise_value(p, m);
     char value[NUMBER_TEXT_MAX];
-    uint32_t whole;
-    double real;
     int n;
 
-    switch (p->type) {
-    case NOISE_WHOLE:
-        memcpy(&whole, field, sizeof whole);
-        snprintf(value, sizeof value, "%" PRIu32, whole);
-        break;
-    case NOISE_REAL:
-        memcpy(&real, field, sizeof real);
-        number_print(value, real);
-        break;
-    case NOISE_FLAG: snprintf(value, sizeof value, "%d", *(const bool *)field); break;
-    }
+    if (p->type == NOISE_REAL)
+        number_print(value, of);
+    else
+        snprintf(value, sizeof value, "%.0f", of);
     n = snprintf(out, room, " %s=%s", p->name, value);
     CHECK(n > 0 && (size_t)n < room);
     return (size_t)n;

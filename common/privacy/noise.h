@@ -67,6 +67,7 @@ struct noise {
     enum status (*describe)(const struct account_entry *e, struct buf *out);
 };
 
+/* Whole numbers and flags (0, 1) are exact in it. */
 double noise_value(const struct noise_parameter *p, const struct account_entry *e);
 
 /* NULL: no noise. */

@@ -30,8 +30,8 @@ static enum nn_act activation_of(enum plan_activation a)
     return NN_ACT_NONE;
 }
 
-static struct nn_spec spec_of(const struct config_party *config, const struct plan *p,
-                              uint32_t features)
+struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
+                                 uint32_t features)
 {
     struct nn_spec spec = {
         .layers = 1,
@@ -61,7 +61,7 @@ static struct nn_spec spec_of(const struct config_party *config, const struct pl
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
                                uint32_t features, struct error *err)
 {
-    const struct nn_spec spec = spec_of(config, p, features);
+    const struct nn_spec spec = party_bottom_spec(config, p, features);
 
     /* The server is sent what stands in err: how large the bottom and its noise are does not. */
     if (!party_dp_possible(config, nn_spec_params(&spec))) {
@@ -84,7 +84,7 @@ enum status party_bottom_check(const struct config_party *config, const struct p
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init)
 {
-    const struct nn_spec spec = spec_of(config, p, features);
+    const struct nn_spec spec = party_bottom_spec(config, p, features);
     uint32_t batch = p->training.batch;
     struct down down;
     size_t words, values, turned, anchor, nothing, scratch;

@@ -54,6 +54,9 @@ struct party_bottom {
     bool interrupted;
 };
 
+/* The layers of a bottom of `features` inputs under a plan that party_bottom_check() lets pass. */
+struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
+                                 uint32_t features);
 /* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers; noise for which there is no
  * grid.  STATUS_POLICY: a plan of releases once, and a bottom that is not frozen. */
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,

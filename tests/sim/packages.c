@@ -8,46 +8,11 @@
 #include "common/config/aggregation.h"
 #include "common/nn/head.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { FILE_MAX = 1 << 20, REACH = 4 };
-
-/* --- shapes --- */
-
-static enum nn_act activation_of(enum plan_activation a)
-{
-    switch (a) {
-    case ACTIVATION_RELU: return NN_ACT_RELU;
-    case ACTIVATION_TANH: return NN_ACT_TANH;
-    case ACTIVATION_SIGMOID: return NN_ACT_SIGMOID;
-    case ACTIVATION_NONE: break;
-    }
-    return NN_ACT_NONE;
-}
-
-struct nn_spec packages_bottom_spec(const struct config_party *c, const struct plan *p,
-                                    uint32_t cols)
-{
-    struct nn_spec spec = {.layers = 1, .out_scale = 1, .rows_max = 1, .degree = c->degree};
-
-    spec.width[0] = cols;
-    if (c->degree > 0) {
-        spec.x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN);
-    } else {
-        spec.layers = c->layers.n + 1;
-        spec.out_scale = (float)p->protocol.clip;
-        for (size_t i = 0; i < c->layers.n; i++) {
-            spec.width[i + 1] = c->layers.width[i];
-            spec.act[i] = activation_of(c->activation);
-        }
-        spec.act[spec.layers - 1] = NN_ACT_TANH;
-    }
-    spec.width[spec.layers] = p->model.embedding;
-    return spec;
-}
 
 /* --- files --- */
 

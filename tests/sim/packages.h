@@ -15,8 +15,5 @@
 void packages_bottom(struct package *to, const struct plan *p, const struct nn_spec *spec,
                      uint32_t salt);
 void packages_head(struct package *to, const struct plan *p, uint32_t salt);
-/* The bottom that this party would have trained by the plan. */
-struct nn_spec packages_bottom_spec(const struct config_party *c, const struct plan *p,
-                                    uint32_t cols);
 
 #endif

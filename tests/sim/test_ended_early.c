@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/checkpoint.h"
+#include "party/session.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/world.h"
@@ -269,15 +270,23 @@ static struct sim *dismissed_after_steps(void (*alter)(struct wire_msg *, void *
     return s;
 }
 
-/* They stay what they are, and under the number of another playing they are nobody's part. */
+/* They stay what they are, and under the number of another playing they are nobody's part: nor for
+ * a process that begins with what this one has kept. */
 static void test_steps_of_another_playing_make_no_model_of_this_one(void **state)
 {
     struct sim *s = dismissed_after_steps(of_another_playing);
-    const struct party_progress *is = &sim_party_report(s, LIED_TO)->progress;
+    struct buf *kept = &s->party[LIED_TO].disk.saved;
 
     (void)state;
-    assert_false(is->left_out || is->has_part);
-    assert_true(is->begun && needed(s));
+    for (int process = 0; process < 2; process++) {
+        const struct party_progress *is = &sim_party_report(s, LIED_TO)->progress;
+
+        assert_false(is->left_out || is->has_part);
+        assert_true(is->begun && needed(s));
+        kept->len = 0;
+        assert_int_equal(party_session_save(s->party[LIED_TO].session, kept), STATUS_OK);
+        world_new_party(s, LIED_TO);
+    }
     sim_free(s);
 }
 
