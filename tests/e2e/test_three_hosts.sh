@@ -179,6 +179,22 @@ done
 expect 0 '"epochs": 600' 'no step was lost or made twice' grep -w '"epochs"' home/server/colonnade/state/summary.json
 expect 0 releases 'the bank reads in its ledger what was spent' cat told-bank
 
+# --- predictions with what the run has left behind ---
+page 2.11 server
+page 2.11 bank
+page 2.11 hospital
+expect 0 'predict' 'a party is told what its answers cost' cat told-hospital
+page 2.12
+for name in server bank hospital; do
+    ended $name 0 completed
+    expect 1 '' 'and no error was logged' grep -w error "home/$name/colonnade/log.txt"
+done
+same "$(cut -d, -f1 home/server/colonnade/data/labels-test.csv)" "$(cut -d, -f1 home/server/colonnade/scores.csv)" \
+    'each id that was asked for has its scores'
+expect 0 '' 'nine in ten of them say what the labels say' sh -c 'paste -d, "$1/data/labels-test.csv" "$1/scores.csv" |
+    awk -F, "NR > 1 { n++; right += (\$5 > 0.5) == \$2 } END { exit right < 0.9 * n }"' - home/server/colonnade
+expect 0 predict 'the bank reads in its ledger what was answered' cat told-bank
+
 # --- no private key has left its host ---
 leaks() { # WHOSE-KEYS PLACE...
     keys=$(find "home/$1" -name '*.key')
