@@ -260,9 +260,10 @@ static bool is_of_the_run(const struct party_run *r, bool needed)
     return p->has_part && (p->left_out || (p->final && (!needed || stands(r))));
 }
 
-/* A model that is final without a word of the server is in use, and the run may yet go on.  Who was
- * left out has the model of fewer steps, however many the server says: it is there for those who
- * name the run, and not what this party answers with from now on. */
+/* A standing party may be stopped when its model is final and before the server has said that the
+ * run is over: that model is in use, and the run may yet go on with it.  Who was left out has the
+ * model of fewer steps, however many the server says: it is there for those who name the run, and
+ * not what this party answers with from now on. */
 static enum status keep_model(struct party_run *r, bool needed, struct error *err)
 {
     const struct party_report *rep = party_session_report(r->session);

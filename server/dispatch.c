@@ -81,10 +81,9 @@ static struct server_next refused(struct server_federation *f, struct actions *a
         [STATUS_KIND_NET] = STATUS_NET,     [STATUS_KIND_POLICY] = STATUS_POLICY,
         [STATUS_KIND_LOCAL] = STATUS_NET,
     };
-    enum wire_outcome outcome;
     enum status why = as[r->kind];
 
-    if (why == STATUS_POLICY && f->play.job->state(f->play.state, &outcome) != JOB_FRESH)
+    if (why == STATUS_POLICY && f->play.job->state(f->play.state) != JOB_FRESH)
         why = STATUS_BUDGET;
     error_set(&f->error, why, "%s refuses: %s", server_name(f, peer), r->text);
     if (r->larger && server_does_without(f))

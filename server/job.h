@@ -62,7 +62,9 @@ struct server_job {
     /* Largest frame a member may send, and the server; NULL: those of a federation without a job.
      */
     void (*frames)(const void *s, size_t *up, size_t *down);
-    enum server_job_state (*state)(const void *s, enum wire_outcome *outcome);
+    enum server_job_state (*state)(const void *s);
+    /* JOB_DONE, and no party is there to do anything for: what is left is the server's own. */
+    struct server_next (*complete)(void *s, struct actions *a);
     /* Where the protocol is over and the job is not (it has moved to OVER): it is told each event.
      * NULL: it never does. */
     struct server_next (*alone)(void *s, struct actions *a, const struct event *e);

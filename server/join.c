@@ -70,18 +70,17 @@ struct server_next server_gather(struct server_federation *f, struct actions *a)
 
 bool server_gather_ends(struct server_federation *f, struct actions *a, struct server_next *next)
 {
-    enum wire_outcome outcome = OUTCOME_COMPLETED;
     enum server_job_state state;
 
     if (f->sm.phase != PHASE_GATHER)
         return false;
-    state = f->play.job->state(f->play.state, &outcome);
+    state = f->play.job->state(f->play.state);
     if (state == JOB_FRESH)
         return false;
     if (ready(f) == 0 && state == JOB_DONE) {
         log_warn("the run is done and nobody has come back: each has ended with its final model, "
                  "or without it");
-        *next = next_finish(outcome);
+        *next = f->play.job->complete(f->play.state, a);
         return true;
     }
     if (server_waits(f))

@@ -22,12 +22,9 @@ bool server_waits(const struct server_federation *f)
 /* What a process before this one has trained counts, too. */
 bool server_does_without(const struct server_federation *f)
 {
-    enum wire_outcome outcome;
-
     if (server_waits(f))
         return false;
-    return f->play.started ||
-           (!f->play.idle && f->play.job->state(f->play.state, &outcome) != JOB_FRESH);
+    return f->play.started || (!f->play.idle && f->play.job->state(f->play.state) != JOB_FRESH);
 }
 
 /* --- deadlines --- */

@@ -12,6 +12,7 @@
 #include "common/daemon/package.h"
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
+#include "common/metrics/score.h"
 #include "common/nn/safetensors.h"
 #include "common/privacy/ledger.h"
 #include "common/secagg/secagg.h"
@@ -238,6 +239,45 @@ static enum status keep_back(struct server_inputs *in, struct error *err)
     return STATUS_OK;
 }
 
+/* By what the rows kept back decide, and the key that says so; METRIC_NONE: nothing. */
+static enum plan_metric decides(const struct plan *p, const char **key)
+{
+    *key = p->training.patience > 0 ? "training.best_by" : "training.stop.metric";
+    if (p->training.patience > 0)
+        return plan_best_by(p);
+    return p->training.stop.split == SPLIT_VALIDATE ? p->training.stop.metric : METRIC_NONE;
+}
+
+/* Scores that are not there where all labels are the same, or do not depend on the model. */
+static bool needs_two_labels(enum plan_metric m)
+{
+    return m == METRIC_AUC || m == METRIC_AUPRC || m == METRIC_F1 || m == METRIC_R2;
+}
+
+static enum status check_kept_back(const struct server_inputs *in, struct error *err)
+{
+    const struct validate *v = &in->target.validate;
+    const float *first = NULL;
+    const char *key;
+    const enum plan_metric m = decides(&in->config.plan, &key);
+
+    if (v->from == NULL || !needs_two_labels(m))
+        return STATUS_OK;
+    for (size_t i = 0; i < v->held; i++) {
+        const float *label = &in->target.test[i];
+
+        if (!validate_row(v, i))
+            continue;
+        if (first != NULL && *label != *first)
+            return STATUS_OK;
+        first = label;
+    }
+    return error_set(err, STATUS_DATA,
+                     "%s: %s needs rows of two labels, and of the %u that data.validate keeps back "
+                     "all have the same: keep back more, or go by loss",
+                     key, score_names[m - METRIC_FIRST], in->config.plan.shape.validate_rows);
+}
+
 /* Labels, the plan as they make it, and what is asked of both. */
 static enum status read_data(struct server_inputs *in, struct error *err)
 {
@@ -249,6 +289,8 @@ static enum status read_data(struct server_inputs *in, struct error *err)
         s = keep_back(in, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
+    if (s == STATUS_OK)
+        s = check_kept_back(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
         s = read_weights(in, err);
     return s == STATUS_OK ? check_price(in, err) : s;

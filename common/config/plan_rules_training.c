@@ -416,6 +416,16 @@ static bool best_of_other_task(const struct plan *p)
     return p->model.task == TASK_REGRESSION ? of_classes(m) : of_values(m);
 }
 
+/* Before labels are read `auto` may be any task's. */
+static bool target_of_another(const struct plan *p)
+{
+    const bool open = p->model.task == TASK_AUTO && p->training.best_by == METRIC_NONE;
+
+    return patient(p) && p->training.stop.metric != METRIC_NONE &&
+           (p->training.stop.split != SPLIT_VALIDATE ||
+            (!open && p->training.stop.metric != plan_best_by(p)));
+}
+
 static bool rows_unfit(const struct plan *p)
 {
     return p->shape.validate_rows > p->shape.test_rows ||
@@ -446,6 +456,11 @@ static const struct plan_rule of_best[] = {
      .with = {"model.task"},
      .reason = "loss, r2, mae and rmse are of regression; loss, accuracy, auc, auprc and f1 of "
                "classes"},
+    {.broken = target_of_another,
+     .key = "training.stop.metric",
+     .with = {"training.patience", "training.stop.split", "training.best_by"},
+     .reason = "with patience the best model is kept, which has to be the one that reaches the "
+               "target: stop.split must be validate, and stop.metric what best_by compares"},
     {.broken = rows_unfit,
      .key = "shape.validate_rows",
      .with = {"data.validate"},

@@ -97,11 +97,13 @@ static int compare(const struct table *a, size_t i, const struct table *b, size_
     return order_compare(x, strlen(x), y, strlen(y));
 }
 
-/* v->from: the rows left from the front on, those kept back merged with the test rows behind. */
+/* v->from: the rows left, then those kept back merged with the test rows.  How many are left is
+ * known at the end alone: until then what comes behind them is written from place train->rows on,
+ * which no row left can reach, and moved up afterwards. */
 static void choose(struct validate *v, const struct table *train, const struct table *test,
                    double share)
 {
-    uint32_t *back = v->from + train->rows; /* as far as rows are left, a gap stays before it */
+    uint32_t *back = v->from + train->rows;
     struct digest d;
     size_t next = 0;
 

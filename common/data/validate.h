@@ -1,9 +1,12 @@
 /* validate.h -- which training rows are kept back to choose a model by (data.validate).
  *
  * A row is kept back by its id alone, so that every side takes the same ones and nothing that
- * stands in a row decides it: SHA-256("vfl/validate/1" || 0 || id), the first 8 bytes as a
- * little-endian number, is below share 2^64.  Rows kept back join the test rows, in the order of
- * ids: what is evaluated is one table, and only the server needs to know whose row is which.
+ * stands in a row decides it: with u the first 8 bytes, little-endian, of
+ *
+ *   SHA-256("vfl/validate/1" || 0 || id)
+ *
+ * it is when floor(u / 2^11) < share 2^53.  Rows kept back join the test rows, in the order of ids:
+ * what is evaluated is one table, and only the server needs to know whose row is which.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -3,6 +3,7 @@
  */
 #include "party/train/best.h"
 
+#include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/base/record.h"
 #include "common/crypto/secret.h"
@@ -60,14 +61,18 @@ void party_best_pass(struct party_best *b, const struct nn_net *net, uint64_t be
     }
 }
 
-bool party_best_name(struct party_best *b, uint64_t step, uint64_t reached)
+bool party_best_may_be(const struct party_best *b, uint64_t step, uint64_t reached)
 {
-    if (step > 0 && (b->agenda == NULL || step > reached || !agenda_due(b->agenda, step)))
-        return false;
+    return step == 0 || (b->agenda != NULL && step <= reached && agenda_due(b->agenda, step));
+}
+
+void party_best_name(struct party_best *b, uint64_t step)
+{
     b->named = step;
-    if (step > 0 && b->last.step == step)
+    if (b->settled)
+        CHECK(b->kept.step == step); /* and `kept` has the trained weights, which are not lost */
+    else if (step > 0 && b->last.step == step)
         keep_last(b);
-    return true;
 }
 
 /* --- the end --- */
@@ -109,14 +114,13 @@ void party_best_unsettle(struct party_best *b, struct nn_net *net)
 /* --- to bytes and back --- */
 
 struct printed {
-    uint64_t last, kept, named;
+    uint64_t last, kept;
     bool settled;
 };
 
 static const struct record_field printed_field[] = {
     RECORD_FIELD(struct printed, last),
     RECORD_FIELD(struct printed, kept),
-    RECORD_FIELD(struct printed, named),
     RECORD_FIELD(struct printed, settled),
 };
 enum { PRINTED_FIELDS = sizeof printed_field / sizeof printed_field[0] };
@@ -133,7 +137,7 @@ size_t party_best_bytes(const struct party_best *b)
 
 enum status party_best_print(const struct party_best *b, struct buf *out)
 {
-    const struct printed p = {b->last.step, b->kept.step, b->named, b->settled};
+    const struct printed p = {b->last.step, b->kept.step, b->settled};
     enum status s;
 
     if (b->agenda == NULL)
@@ -167,7 +171,6 @@ enum status party_best_parse(struct party_best *b, const uint8_t *bytes)
         return STATUS_DATA;
     b->last.step = p.last;
     b->kept.step = p.kept;
-    b->named = p.named;
     b->settled = p.settled;
     return STATUS_OK;
 }

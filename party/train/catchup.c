@@ -22,6 +22,7 @@ static void go_back(struct party_train *p)
         return;
     l->behind.gone_back++;
     party_opened_back(&p->purse, l->applied);
+    party_learner_best(l, l->best.named); /* by the offer, before these copies were the party's */
     log_warn("the server has done %llu training steps: going back to the checkpoint of %llu",
              (unsigned long long)l->behind.offered, (unsigned long long)l->applied);
 }
@@ -36,7 +37,6 @@ static void follow(struct party_learner *l, struct party_purse *purse, const str
         return;
     if (back && l->behind.gone_back++ >= PARTY_GO_BACK_MAX)
         return;
-    party_best_unsettle(&l->best, &l->bottom.net); /* the run goes on, or is closed anew */
     if (!back)
         party_best_pass(&l->best, &l->bottom.net, l->applied, l->behind.offered);
     l->applied = l->behind.offered;
@@ -60,10 +60,12 @@ static bool where_the_run_is(struct party_train *p)
 
     if (c->mode->own_steps)
         return true;
+    if (!c->does_without)
+        go_back(p);
+    if (l->applied != l->behind.offered)
+        party_learner_reopen(l);
     if (c->does_without)
         follow(l, &p->purse, &c->agenda);
-    else
-        go_back(p);
     skip_ahead(l, c);
     if (l->applied <= l->behind.offered && l->behind.offered <= c->agenda.steps)
         return true;

@@ -114,6 +114,21 @@ void party_learner_advance(struct party_learner *l, const uint8_t playing[DIGEST
         l->behind.furthest = l->applied;
 }
 
+void party_learner_best(struct party_learner *l, uint64_t step)
+{
+    if (l->best.kept.step != step)
+        party_learner_reopen(l);
+    party_best_name(&l->best, step);
+}
+
+void party_learner_reopen(struct party_learner *l)
+{
+    if (!l->best.settled)
+        return;
+    party_best_unsettle(&l->best, &l->bottom.net);
+    l->final = false;
+}
+
 enum status party_note_before(struct party_learner *l, const struct plan *p, struct error *err)
 {
     enum status s = STATUS_OK;

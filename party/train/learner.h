@@ -2,7 +2,7 @@
  *
  * Written by the work alone (learner.c, and through it work.c), by catchup.c, which skips or takes
  * back steps, by plan.c, which has heard how far the run is, and by resume.c out of a checkpoint;
- * `pending` and `final` by play.c, close.c and train.c.
+ * `pending` and `final` by play.c, close.c and train.c, `final` by what reopens a run, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,9 +36,9 @@ struct party_learner {
     uint64_t applied;     /* training steps that are behind this party */
     bool trained;         /* by this process or one before it; whatever `applied` is by now */
     uint8_t trained_in[DIGEST_BYTES]; /* the number of the playing that its last step was of */
-    bool pending;         /* an upload for step `applied` awaits its gradient */
-    bool final;           /* the last broadcast has come, and no step since */
-    bool left_out;        /* the run is complete, without the last of this party's steps */
+    bool pending;                     /* an upload for step `applied` awaits its gradient */
+    bool final;                       /* the last broadcast has come, and no step since */
+    bool left_out; /* the run is complete, without the last of this party's steps */
     struct party_behind behind;
     struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
 };
@@ -60,6 +60,11 @@ enum status party_learner_receive(struct party_learner *l, struct wire_bytes gra
 size_t party_step_bytes(const struct party_learner *l, uint32_t rows);
 /* One more step is behind this party: what came down for it, in this playing. */
 void party_learner_advance(struct party_learner *l, const uint8_t playing[DIGEST_BYTES]);
+
+/* The server names the best evaluation; or has, and this party has gone back since. */
+void party_learner_best(struct party_learner *l, uint64_t step);
+/* The run is not over after all: no model is final that was settled on. */
+void party_learner_reopen(struct party_learner *l);
 
 /* A step of several local iterations may be left between two of them: what it would change is kept,
  * and put back. */

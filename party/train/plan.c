@@ -212,8 +212,9 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
         return error_set(p->host->error, STATUS_PROTOCOL,
                          "offer: %u of %zu parties under straggler wait", p->host->set->members_n,
                          p->host->setup->roster->n);
-    if (!party_best_name(&p->learner.best, o->best, o->step))
+    if (!party_best_may_be(&p->learner.best, o->best, o->step))
         return party_violation(p->host->error, PARTY_NO_EVALUATION, o->best);
+    party_learner_best(&p->learner, o->best);
     s = price(p, a, o->step);
     if (p->course.wants_more)
         return s;

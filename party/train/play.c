@@ -68,10 +68,11 @@ enum status party_broadcast(struct party_train *p, struct actions *a,
     s = plan_task(p, b);
     if (s != STATUS_OK)
         return s;
-    if (!party_best_name(&p->learner.best, b->best, p->learner.applied))
+    if (!party_best_may_be(&p->learner.best, b->best, p->learner.applied))
         return party_violation(p->host->error, PARTY_NO_EVALUATION, b->best);
+    party_learner_best(&p->learner, b->best);
     if (t->open)
-        party_best_unsettle(&p->learner.best, &p->learner.bottom.net);
+        party_learner_reopen(&p->learner);
     party_witness_ended(&p->purse.witness, &p->course, set);
     t->work = WORK_ROUND;
     if (t->open && purpose_of(t->purpose)->trains)

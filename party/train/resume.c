@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 12 };
+enum { RESUME_VERSION = 13 };
 
 struct kept {
     uint32_t version;

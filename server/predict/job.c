@@ -189,12 +189,18 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     return next_finish(OUTCOME_COMPLETED);
 }
 
-static enum server_job_state job_state(const void *state, enum wire_outcome *outcome)
+static enum server_job_state job_state(const void *state)
 {
     const struct server_predict *p = state;
 
-    *outcome = OUTCOME_COMPLETED;
     return p->place == p->about.rows ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
+}
+
+static struct server_next complete(void *state, struct actions *a)
+{
+    (void)state;
+    (void)a;
+    return next_finish(OUTCOME_COMPLETED);
 }
 
 static void frames(const void *state, size_t *up, size_t *down)
@@ -225,4 +231,5 @@ const struct server_job server_job_predict = {
     .done = done,
     .frames = frames,
     .state = job_state,
+    .complete = complete,
 };

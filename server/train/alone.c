@@ -100,18 +100,16 @@ bool server_stored_begin(struct server_federation *f, struct actions *a, struct 
     return true;
 }
 
-struct server_next server_stored_done(struct server_trainer *t, struct server_report *r,
-                                      struct actions *a, const struct server_worked *w)
+struct server_next server_stored_done(struct server_trainer *t, struct actions *a,
+                                      const struct server_worked *w)
 {
     if (w->error.status != STATUS_OK)
         return next_of(NEXT_FAIL);
     if (w->swept)
         actions_add(a, ACTION_REPORT);
     if (t->stored->step == t->stored->agenda.steps || t->target_reached ||
-        server_best_patience_over(&t->scores.best, t->plan)) {
-        server_best_settle(&t->scores.best, &r->measured, &t->head, &t->scores.test);
+        server_best_patience_over(&t->scores.best, t->plan))
         return next_finish(server_trainer_outcome(t));
-    }
     go_on(a);
     return next_of(NEXT_WAIT);
 }

@@ -3,6 +3,7 @@
  */
 #include "server/train/best.h"
 
+#include "common/base/log.h"
 #include "common/base/mem.h"
 
 #include <math.h>
@@ -70,8 +71,13 @@ bool server_best_patience_over(const struct server_best *b, const struct plan *p
 void server_best_settle(const struct server_best *b, struct server_measured *m,
                         struct server_head *h, struct score_board *test)
 {
-    if (b->head == NULL || !b->of.yes)
+    if (b->head == NULL)
         return;
+    if (!b->of.yes) {
+        log_warn("no evaluation had a score on the rows of data.validate to compare by "
+                 "(training.best_by): the last model is kept");
+        return;
+    }
     m->settled = true;
     nn_head_set(&h->top, b->head);
     score_board_copy(test, &b->tested);

@@ -93,8 +93,6 @@ void server_close_run(struct server_train *s, struct actions *a)
     struct wire_broadcast b =
         server_broadcast_of(&s->trainer, s->fed->set.generation, s->round.number);
 
-    server_best_settle(&s->trainer.scores.best, &s->report.measured, &s->trainer.head,
-                       &s->trainer.scores.test);
     b.last = true;
     sm_move(&s->fed->sm, PHASE_CLOSE, s->fed->set.generation);
     server_next_question(s->fed);
@@ -117,6 +115,13 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a)
         server_hand_over(&s->keep, a);
         return next_of(NEXT_WAIT);
     }
+    return server_complete(s, a);
+}
+
+struct server_next server_complete(void *state, struct actions *a)
+{
+    struct server_train *s = state;
+
     if (server_stored_begin(s->fed, a, &s->trainer))
         return next_of(NEXT_WAIT);
     return next_finish(server_trainer_outcome(&s->trainer));

@@ -28,9 +28,7 @@ static struct server_next start(void *state, struct actions *a, bool *over)
     struct server_train *s = state;
 
     *over = s->keep.complete;
-    if (!s->keep.complete || server_stored_begin(s->fed, a, &s->trainer))
-        return next_of(NEXT_WAIT);
-    return next_finish(server_trainer_outcome(&s->trainer));
+    return s->keep.complete ? server_complete(s, a) : next_of(NEXT_WAIT);
 }
 
 static enum status fits(void *state, uint32_t peer, const struct wire_join *j)
@@ -291,19 +289,16 @@ static struct server_next kept(void *state, struct actions *a, const struct erro
 
 /* --- what there is of it --- */
 
-static enum server_job_state job_state(const void *state, enum wire_outcome *outcome)
+static enum server_job_state job_state(const void *state)
 {
     const struct server_train *s = state;
     const struct server_trainer *t = &s->trainer;
     const bool measured =
         !agenda_due(&t->agenda, t->steps_done) || t->sweep.done_at == t->steps_done;
 
-    *outcome = server_trainer_outcome(t);
     if (t->steps_done == 0)
         return JOB_FRESH;
-    if (t->target_reached || (t->steps_done == t->agenda.steps && measured && !t->sweep.running))
-        return JOB_DONE;
-    return JOB_BEGUN;
+    return server_trainer_ended(t) && measured && !t->sweep.running ? JOB_DONE : JOB_BEGUN;
 }
 
 static struct server_next alone(void *state, struct actions *a, const struct event *e)
@@ -314,13 +309,17 @@ static struct server_next alone(void *state, struct actions *a, const struct eve
     if (e->kind != EVENT_DONE)
         return server_stored_step(s->fed, a, e);
     w = take_worked(s, e->error);
-    return server_stored_done(&s->trainer, &s->report, a, &w);
+    return server_stored_done(&s->trainer, a, &w);
 }
 
 static void ended(void *state, enum wire_outcome outcome)
 {
     struct server_train *s = state;
 
+    /* However the run came to its end, and in whichever process. */
+    if (outcome == OUTCOME_COMPLETED || outcome == OUTCOME_TARGET)
+        server_best_settle(&s->trainer.scores.best, &s->report.measured, &s->trainer.head,
+                           &s->trainer.scores.test);
     server_watch_end(&s->watcher, outcome, status_exit_code(s->fed->error.status));
 }
 
@@ -360,6 +359,7 @@ const struct server_job server_job_train = {
     .kept = kept,
     .frames = frames,
     .state = job_state,
+    .complete = server_complete,
     .alone = alone,
     .ended = ended,
 };

@@ -225,6 +225,8 @@ void server_hand_over(struct server_keep *k, struct actions *a); /* its bytes, t
 struct train_next server_keep_done(struct server_train *s, struct actions *a,
                                    const struct error *result) MUST_USE;
 struct server_next server_all_closed(struct server_train *s, struct actions *a) MUST_USE;
+/* Each party has its final model, or will do without: the head may have steps of its own left. */
+struct server_next server_complete(void *state, struct actions *a) MUST_USE;
 
 /* alone.c */
 /* The parties have their final models: they are told so, and the head begins.  False: nothing is
@@ -232,8 +234,8 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a) 
 bool server_stored_begin(struct server_federation *f, struct actions *a, struct server_trainer *t);
 bool server_stored_alone(const struct server_trainer *t); /* it has begun */
 struct server_worked server_stored_work(struct server_trainer *t, struct server_report *r);
-struct server_next server_stored_done(struct server_trainer *t, struct server_report *r,
-                                      struct actions *a, const struct server_worked *w) MUST_USE;
+struct server_next server_stored_done(struct server_trainer *t, struct actions *a,
+                                      const struct server_worked *w) MUST_USE;
 /* Any event but that, when the parties have gone. */
 struct server_next server_stored_step(struct server_federation *f, struct actions *a,
                                       const struct event *e) MUST_USE;

@@ -92,6 +92,14 @@ expect 0 '^kills 8$' '8 kills, and the models, scores and ledgers of that run' \
 expect 2 'data.validate' 'another share at a party' run other --party 2:data.validate=0.1
 expect 2 'training.patience.*data.validate' 'patience without rows to choose by' \
     "$vfl" cluster --parties 3 --quiet --set training.patience=3 --out blind
+oneclass() { # OPTIONS...: the share is of a single row
+    "$VFL_BIN/vfl-server" -c masked/server/config.yaml -n --set data.validate=0.01 --set training.evaluate_every=1 "$@"
+}
+expect 2 'training.best_by: auc needs rows of two labels' 'a score that such rows cannot have' \
+    oneclass --set training.patience=3
+expect 0 ' 1 to choose by' 'but a loss they have' oneclass --set training.patience=3 --set training.best_by=loss
+expect 2 'training.stop.metric: f1 needs rows of two labels' 'nor may a target be asked of it' \
+    oneclass --set training.stop.split=validate --set training.stop.metric=f1 --set training.stop.value=0.9
 zcat "$root/tests/data/breast_cancer.csv.gz" >both.csv
 expect 2 'data.validate: an id of the test rows' 'rows to test by that are chosen by, too' \
     run twice --train both.csv --test both.csv

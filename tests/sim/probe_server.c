@@ -93,10 +93,16 @@ static struct server_next timer(void *state, struct actions *a, const char *miss
     return next_of(NEXT_LATE);
 }
 
-static enum server_job_state job_state(const void *state, enum wire_outcome *outcome)
+static enum server_job_state job_state(const void *state)
 {
-    *outcome = OUTCOME_COMPLETED;
     return ((const struct probe_server *)state)->over ? JOB_DONE : JOB_FRESH;
+}
+
+static struct server_next complete(void *state, struct actions *a)
+{
+    (void)state;
+    (void)a;
+    return next_finish(OUTCOME_COMPLETED);
 }
 
 const struct server_job probe_server_job = {
@@ -110,4 +116,5 @@ const struct server_job probe_server_job = {
     .work = work,
     .done = done,
     .state = job_state,
+    .complete = complete,
 };

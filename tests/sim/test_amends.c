@@ -2,6 +2,7 @@
  * run.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/world.h"
 
@@ -216,19 +217,20 @@ static void test_a_server_that_was_long_away_at_the_end_completes_alone(void **s
 {
     struct sim_options o = {.parties = 3,
                             .train_rows = 6,
-                            .quiet = true,
                             .checkpoint_rounds = 3,
                             .sets = {"protocol.patience_ms=1000"}};
     struct sim *s = sim_new(&o);
 
     (void)state;
-    sim_rule(s, (struct sim_rule){.act = SIM_KILL,
-                                  .from = SIM_SERVER,
-                                  .party = SIM_ANY,
-                                  .kind = WIRE_FINISH,
-                                  .how = {.down_us = HOUR_US / 60}});
     for (int i = 0; i < 3; i++)
-        sim_rule(s, (struct sim_rule){.act = SIM_DELAY, .from = i, .kind = WIRE_KEPT, .us = 500});
+        sim_rule(s, (struct sim_rule){.act = SIM_DELAY, .from = i, .kind = WIRE_KEPT, .us = 90000});
+    expect_until(s, " last\n", 1);
+    sim_run(s, 20000);
+    assert_false(sim_server_end(s)->over);
+    sim_break_at(s, (struct sim_break){.what = SIM_DEATH,
+                                       .who = SIM_SERVER,
+                                       .at_us = sim_now_us(s) + 1,
+                                       .down_us = HOUR_US / 60});
     sim_run(s, HOUR_US);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     for (uint32_t i = 0; i < 3; i++) {
