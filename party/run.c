@@ -107,6 +107,7 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
     r->fresh = s == STATUS_OK && r->saved.len == 0;
+    r->unpaid = s == STATUS_OK && (r->fresh || runs_is_unpaid(r->folder));
     if (r->fresh)
         s = holdings_remove(&r->holdings, err); /* nobody goes on with them */
     if (s == STATUS_OK && r->saved.len > 0)
@@ -141,7 +142,7 @@ static enum status recall(void *owner, const struct wire_job *job,
     enum status s = enter_run(r, digest, err);
 
     r->playing = true;
-    r->fresh = false;
+    r->fresh = r->unpaid = r->charged = false;
     if (s != STATUS_OK)
         return s;
     s = party_results_again(&r->results, clock_us());
@@ -329,8 +330,7 @@ void party_run_trains_on(struct party_run *r)
     r->kept.run[0] = 0;
 }
 
-/* Of a job that has not begun here there is nothing to keep: whoever offers such jobs fills no
- * disk. */
+/* Of a job that has not begun here there is nothing to keep. */
 static bool leaves_files(struct party_run *r)
 {
     const struct party_report *rep = party_session_report(r->session);
@@ -354,7 +354,7 @@ static void forget_files(struct party_run *r)
 void party_run_job_ended(struct party_run *r)
 {
     const char *name = runs_name(r->folder);
-    struct error err = r->error;
+    struct error err = r->error, unmarked = {0};
     enum status s = STATUS_OK;
 
     if (!r->playing)
@@ -367,6 +367,9 @@ void party_run_job_ended(struct party_run *r)
         s = folder_make(r->folder, &err);
         if (s == STATUS_OK)
             s = party_run_end(r, &err);
+        if (r->unpaid && !r->charged &&
+            runs_mark_unpaid(r->in->config.state, r->folder, &unmarked) != STATUS_OK)
+            log_warn("run %s: %s", name, unmarked.text);
     }
     if (err.status != STATUS_OK || s != STATUS_OK)
         log_error("run %s: %s: %s", name, wire_outcome_name(r->outcome), err.text);
@@ -399,9 +402,15 @@ enum status party_run_keep(const struct party_run *r, const struct wire_bytes *k
 enum status party_run_charge(struct party_run *r, const struct action_charge *c, struct error *err)
 {
     struct books *b = c->predicts && stands(r) ? &r->asked.books : &r->books;
+    enum status s = STATUS_OK;
 
     books_judge(b, &party_session_report(r->session)->plan);
-    return books_charge(b, c, err);
+    if (r->unpaid && !r->charged && !c->give_back)
+        s = runs_mark_paid(r->folder, err);
+    if (s == STATUS_OK)
+        s = books_charge(b, c, err);
+    r->charged |= s == STATUS_OK && !c->give_back;
+    return s;
 }
 
 uint64_t party_run_delay_ms(struct party_run *r, const struct wire_msg *m)

@@ -23,6 +23,7 @@ struct party_run {
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     bool fresh;                     /* the offered job: they kept nothing of it */
+    bool unpaid, charged;           /* nothing was charged for it, by them; by this one */
     struct holdings holdings;
     struct guesses guesses;
     struct party_session *session;

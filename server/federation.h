@@ -122,6 +122,7 @@ struct server_peer {
     int member;           /* index in the generation; -1: none */
     uint32_t min_parties; /* smallest set its policy takes part in, as its join says */
     struct server_refused refused;
+    uint64_t claimed;     /* the generation that it was refused for; 0: none */
     struct log_few comes; /* its joins in the log, and why it was dropped: as often as it likes */
 };
 

@@ -99,9 +99,47 @@ struct server_next server_set_changed(struct server_federation *f, struct action
     return f->sm.phase != PHASE_GATHER ? server_gather(f, a) : next_of(NEXT_WAIT);
 }
 
-static bool claims_too_much(const struct server_federation *f, const struct wire_join *j)
+static bool is_beyond(const struct server_federation *f, uint64_t generation)
 {
-    return j->generation > f->set.known && j->generation - f->set.known > SERVER_FORGOTTEN_MAX;
+    return generation > f->set.known && generation - f->set.known > SERVER_FORGOTTEN_MAX;
+}
+
+static uint32_t claim_as_much(const struct server_federation *f, uint64_t generation)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < f->terms.roster->n; i++)
+        n += f->peer[i].claimed >= generation;
+    return n;
+}
+
+/* The highest generation that more parties claim than may lie, or all of them: some of these were
+ * offered it or a later one, by whoever was the server then. */
+static uint64_t claimed_by_most(const struct server_federation *f)
+{
+    const uint32_t liars = f->terms.colluders > 0 ? f->terms.colluders : 1;
+    const uint32_t n = (uint32_t)f->terms.roster->n, enough = liars < n ? liars + 1 : n;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (f->peer[i].claimed > most && claim_as_much(f, f->peer[i].claimed) >= enough)
+            most = f->peer[i].claimed;
+    return most;
+}
+
+/* A single claim is not believed: it could drive the count to its end. */
+static bool claims_too_much(struct server_federation *f, uint32_t peer, const struct wire_join *j)
+{
+    uint64_t believed;
+
+    f->peer[peer].claimed = is_beyond(f, j->generation) ? j->generation : 0;
+    believed = claimed_by_most(f);
+    if (believed > f->set.known) {
+        log_warn("several parties were offered generations up to %llu: this server goes on there",
+                 (unsigned long long)believed);
+        f->set.known = believed;
+    }
+    return is_beyond(f, j->generation);
 }
 
 static bool join_is_good(struct server_federation *f, uint32_t peer, const struct wire_join *j)
@@ -112,7 +150,7 @@ static bool join_is_good(struct server_federation *f, uint32_t peer, const struc
     else if (memcmp(j->roster_digest, f->terms.roster->digest, WIRE_DIGEST_BYTES) != 0)
         error_set(&f->error, STATUS_CONFIG,
                   "%s: its roster is not the server's (compare the digests)", server_name(f, peer));
-    else if (claims_too_much(f, j))
+    else if (claims_too_much(f, peer, j))
         error_set(&f->error, STATUS_PROTOCOL, "%s: says it was offered generation %llu",
                   server_name(f, peer), (unsigned long long)j->generation);
     else if (f->peer[peer].barred && !f->play.idle)

@@ -3,6 +3,8 @@
  */
 #include "common/daemon/runs.h"
 
+#include "common/base/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum status runs_room(const char *state, const char *folder, struct error *err)
 {
@@ -67,6 +70,95 @@ enum status runs_each(const char *state,
     }
     closedir(d);
     return first;
+}
+
+/* --- runs for which nothing was charged --- */
+
+static void mark_of(char out[PATH_MAX], const char *folder)
+{
+    snprintf(out, PATH_MAX, "%.*s/unpaid", PATH_MAX - 16, folder);
+}
+
+bool runs_is_unpaid(const char *folder)
+{
+    char path[PATH_MAX];
+    struct stat is;
+
+    mark_of(path, folder);
+    return lstat(path, &is) == 0;
+}
+
+enum status runs_mark_paid(const char *folder, struct error *err)
+{
+    char path[PATH_MAX];
+
+    mark_of(path, folder);
+    return unlink(path) == 0 || errno == ENOENT
+               ? STATUS_OK
+               : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+}
+
+struct unpaid {
+    const char *newest;    /* is not counted: a clock that went back does not make it old */
+    size_t n;              /* of the others */
+    char oldest[PATH_MAX]; /* of them */
+    struct timespec since;
+};
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+static enum status count_unpaid(void *owner, const char *folder, struct error *err)
+{
+    struct unpaid *u = owner;
+    char path[PATH_MAX];
+    struct stat is;
+
+    (void)err;
+    mark_of(path, folder);
+    if (lstat(path, &is) != 0 || strcmp(runs_name(folder), runs_name(u->newest)) == 0)
+        return STATUS_OK;
+    if (u->n++ == 0 || is_before(&is.st_mtim, &u->since)) {
+        snprintf(u->oldest, sizeof u->oldest, "%s", folder);
+        u->since = is.st_mtim;
+    }
+    return STATUS_OK;
+}
+
+/* Its mark goes last: what a power cut leaves is begun again. */
+static enum status remove_run(const char *folder, struct error *err)
+{
+    DIR *d = opendir(folder);
+
+    if (d == NULL)
+        return error_set(err, STATUS_IO, "%s: %s", folder, strerror(errno));
+    for (const struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strcmp(e->d_name, "unpaid") != 0)
+            (void)unlinkat(dirfd(d), e->d_name, 0);
+    (void)unlinkat(dirfd(d), "unpaid", 0);
+    closedir(d);
+    return rmdir(folder) == 0 ? STATUS_OK
+                              : error_set(err, STATUS_IO, "%s: %s", folder, strerror(errno));
+}
+
+enum status runs_mark_unpaid(const char *state, const char *folder, struct error *err)
+{
+    char path[PATH_MAX];
+    enum status s;
+
+    mark_of(path, folder);
+    s = file_write_atomic(path, "", 0, 0600, err);
+    for (int gone = 0; s == STATUS_OK && gone < RUNS_MAX; gone++) {
+        struct unpaid u = {.newest = folder};
+
+        s = runs_each(state, count_unpaid, &u, err);
+        if (s != STATUS_OK || u.n < RUNS_UNPAID_MAX)
+            break;
+        s = remove_run(u.oldest, err);
+    }
+    return s;
 }
 
 const char *runs_name(const char *folder)

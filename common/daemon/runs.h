@@ -6,7 +6,12 @@
 
 #include "common/base/status.h"
 
-enum { RUNS_MAX = 4096 }; /* folders that one side keeps; an operator removes old ones */
+#include <stdbool.h>
+
+enum {
+    RUNS_MAX = 4096,     /* folders that one side keeps; an operator removes old ones */
+    RUNS_UNPAID_MAX = 4, /* of these, those for which nothing was charged */
+};
 
 /* Is `folder` there, or may it be made?  STATUS_IO: as many are. */
 enum status runs_room(const char *state, const char *folder, struct error *err) MUST_USE;
@@ -16,6 +21,14 @@ enum status runs_room(const char *state, const char *folder, struct error *err) 
 enum status runs_each(const char *state,
                       enum status (*visit)(void *owner, const char *folder, struct error *err),
                       void *owner, struct error *err) MUST_USE;
+
+/* Whoever offers jobs could have folders kept for which this side's ledger says nothing, as many as
+ * it likes: of these, which have a file `unpaid` in them, the newest RUNS_UNPAID_MAX stay. */
+bool runs_is_unpaid(const char *folder);
+/* It is the newest of them, and the oldest go with all that is in them. */
+enum status runs_mark_unpaid(const char *state, const char *folder, struct error *err) MUST_USE;
+/* Something is about to be charged for it. */
+enum status runs_mark_paid(const char *folder, struct error *err) MUST_USE;
 
 /* The name of the run that a folder is of: what stands behind its last slash. */
 const char *runs_name(const char *folder);

@@ -52,6 +52,8 @@ predict_read_options() {
 
 # What the cluster was made of; its other words are for its daemons (cluster_daemon).
 predict_read_plan() {
+    # By name: a party that was left out at the end has its model, but not in use.
+    model=$(tail -n 1 "$out/server/models/served")
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
     netns=no positive='' ending=csv
@@ -79,13 +81,13 @@ predict_read_plan() {
 predict_server() { # ARGUMENTS...
     [ -z "$names" ] || set -- "$@" --absent "$names"
     [ $ending = csv ] || set -- "$@" --set "predict.epoch=$((0x$(sha256sum <"$data" | cut -c 1-12)))"
-    cluster_daemon server --predict served --ids "$folder/data/ids-predict.txt" --set listen=127.0.0.1:0 "$@"
+    cluster_daemon server --predict "$model" --ids "$folder/data/ids-predict.txt" --set listen=127.0.0.1:0 "$@"
 }
 
 predict_party() { # I ARGUMENTS...
     predict_who=$1
     shift
-    cluster_daemon "$predict_who" --predict served \
+    cluster_daemon "$predict_who" --predict "$model" \
         --set "data.predict=$folder/data/party-$predict_who-predict.$ending" "$@"
 }
 

@@ -79,9 +79,7 @@ static bool whole(const struct party_deal *d, struct header *h)
 
 bool party_deal_whole(const struct party_deal *d)
 {
-    struct header h;
-
-    return whole(d, &h);
+    return d->whole;
 }
 
 /* What an earlier process left. */
@@ -94,8 +92,12 @@ static enum status recall(struct party_deal *d, struct error *err)
         return STATUS_OK;
     d->bytes = 0;
     s = d->holdings.map(d->holdings.owner, &d->memory, &d->bytes, err);
-    if (s != STATUS_OK || !whole(d, &h))
+    if (s != STATUS_OK || !whole(d, &h)) {
+        d->memory = NULL; /* of no use: mapped anew when room is made */
+        d->bytes = 0;
         return s;
+    }
+    d->whole = true;
     d->held = h.held;
     memcpy(d->holds, h.holds, sizeof d->holds);
     return STATUS_OK;
@@ -308,6 +310,7 @@ static enum status begin_chunks(struct party_deal *d, const struct fedvs_terms *
 
     if (s != STATUS_OK || d->held == d->chunks.chunks)
         return s;
+    d->whole = false;
     memset(d->memory, 0, sizeof(struct header));
     return sync_memory(d, err);
 }
@@ -363,7 +366,9 @@ static enum status finish(struct party_deal *d, struct error *err)
     if (s != STATUS_OK)
         return s;
     memcpy(d->memory, &h, sizeof h);
-    return sync_memory(d, err);
+    s = sync_memory(d, err);
+    d->whole = s == STATUS_OK;
+    return s;
 }
 
 enum status party_deal_take(struct party_deal *d, struct party_round *round,

@@ -24,6 +24,7 @@ struct party_deal {
     uint8_t holds[WIRE_DIGEST_BYTES]; /* of which sharings they are */
     bool keys_due;                    /* the generation's subset keys are not here yet */
     struct party_holdings holdings;   /* the setup's */
+    bool whole;                       /* all of it is there; asked when the memory may be gone */
     uint8_t *memory; /* a header; shares of the training split, of the test split */
     size_t bytes;
     float *x; /* a chunk of own data */

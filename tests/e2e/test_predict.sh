@@ -136,9 +136,9 @@ grep -q 'server asks for 39 rows by the model of run' pbm/predictions/1/party-3/
     ok 'who asks what is in the logs' || not_ok 'it is not in the logs'
 
 # --- what does not fit ---
-mv clear/party-2/models/served kept
-expect 2 'party-2: .*no model is in use' 'a side that has no model, at once' predict clear --data new.csv
-mv kept clear/party-2/models/served
+mv clear/party-2/models kept
+expect 2 'party-2: .*there is no model of run' 'a side that has no model, at once' predict clear --data new.csv
+mv kept clear/party-2/models
 cut -d, -f1-9 new.csv >narrow.csv
 expect 2 '' 'other columns' predict clear --data narrow.csv
 expect 2 'no trial cluster that has come to its end' 'no run' predict . --data new.csv

@@ -13,6 +13,7 @@ trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/nu
 "$vfl" cluster --parties 3 --set training.epochs=1 --seed 5 --quiet --out run || not_ok 'a trial cluster'
 port=$(cut -d: -f2 run/server/address)
 
+fedvs=
 start() { # server | 1 | 2 | 3
     if [ "$1" = server ]; then
         "$VFL_BIN/vfl-server" -c run/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" \
@@ -20,8 +21,10 @@ start() { # server | 1 | 2 | 3
     else
         encodings='[pbm,gaussian]'
         [ "$1" != 3 ] || encodings='[pbm]'
+        [ -z "$fedvs" ] || encodings='[pbm,fixed]'
+        # shellcheck disable=SC2086 # fedvs: words, or nothing
         "$VFL_BIN/vfl-party" -c run/party-"$1"/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
-            --set policy.encodings="$encodings" --set data.predict=run/data/party-"$1"-test.csv >>party-"$1".log 2>&1 &
+            --set policy.encodings="$encodings" $fedvs --set data.predict=run/data/party-"$1"-test.csv >>party-"$1".log 2>&1 &
     fi
     echo $! >"$1.pid"
 }
@@ -178,6 +181,26 @@ expect 1 stopped 'the job is cancelled' job wait "$n"
 : >server.log
 wait_until said server.log 'p1 joined' || not_ok 'it does not come back'
 expect 0 completed 'the next one finds all of them' job wait "$(job submit predict ids)"
+
+# --- data that was dealt: its shares go with the job, and nobody reads them any more ---
+for who in 1 2 3; do
+    kill "$(cat $who.pid)"
+    wait "$(cat $who.pid)"
+done
+plan fedvs 'protocol: {aggregation: fedvs, encoding: fixed}
+training: {epochs: 2}
+model: {fusion: mean}'
+fedvs='--set model.layers=[] --set model.polynomial.degree=1 --set policy.aggregations=[masked,fedvs]'
+for who in 1 2 3; do start $who; done
+expect 0 completed 'a job whose data is dealt' job wait "$(job submit train fedvs.yaml)"
+kill_9 server
+: >server.log
+start server
+for who in 1 2 3; do
+    wait_until said server.log "p$who joined" || not_ok "p$who does not come back"
+done
+expect 0 completed 'a party comes back to a server that is started again after it' \
+    job wait "$(job submit train first.yaml)"
 
 # --- who is at the socket without the token ---
 control=run/server/control

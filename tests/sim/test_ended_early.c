@@ -314,8 +314,8 @@ static void test_nor_do_they_cease_to_be_by_an_offer_of_another(void **state)
     offer_altered(s, 2, of_another_playing);
     sim_rule(s, (struct sim_rule){
                     .act = SIM_CUT_BEFORE, .from = LIED_TO, .kind = WIRE_UPLOAD, .nth = NTH});
-    sim_rule(s, (struct sim_rule){
-                    .act = SIM_CUT_BEFORE, .from = LIED_TO, .kind = WIRE_HELLO, .nth = 2});
+    sim_rule(
+        s, (struct sim_rule){.act = SIM_CUT_BEFORE, .from = LIED_TO, .kind = WIRE_HELLO, .nth = 2});
     sim_run(s, HOUR_US);
     is = &sim_party_report(s, LIED_TO)->progress;
     assert_true(sim_party_end(s, LIED_TO)->over);
@@ -342,8 +342,7 @@ static void test_nor_by_one_that_is_refused(void **state)
     expect_until(s, "-- lost p2\n", 1);
     s->party[LIED_TO].config.policy.releases_record = 1;
     sim_run(s, HOUR_US);
-    assert_non_null(
-        strstr(sim_party_end(s, LIED_TO)->error.text, "policy.max_releases.record"));
+    assert_non_null(strstr(sim_party_end(s, LIED_TO)->error.text, "policy.max_releases.record"));
     assert_true(sim_party_report(s, LIED_TO)->progress.has_part);
     sim_free(s);
 }

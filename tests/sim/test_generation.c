@@ -150,6 +150,49 @@ static void test_so_is_it_however_often_both_happen(void **state)
 }
 
 /* The negative twin. */
+/* --- a claim that is beyond all that one party is believed --- */
+
+#define FAR (1ull << 40)
+
+static void claims_what_is_far(struct wire_msg *m, void *owner)
+{
+    (void)owner;
+    if (m->join.between_jobs && m->join.generation < FAR)
+        m->join.generation = FAR;
+}
+
+static void were_offered_what_is_far(struct sim *s, int parties)
+{
+    for (int i = 0; i < parties; i++)
+        sim_rule(s,
+                 (struct sim_rule){
+                     .act = SIM_ALTER, .from = i, .kind = WIRE_JOIN, .alter = claims_what_is_far});
+}
+
+static void test_what_more_than_may_lie_were_offered_is_where_the_server_goes_on(void **state)
+{
+    struct sim *s = standing("protocol.straggler=drop");
+
+    (void)state;
+    were_offered_what_is_far(s, 2);
+    play(s, 1);
+    expect_completed(s);
+    assert_true(generation(s) > FAR && generation(s) < FAR + 100);
+    sim_free(s);
+}
+
+static void test_what_one_says_that_it_was_offered_is_refused(void **state)
+{
+    struct sim *s = standing("protocol.straggler=drop");
+
+    (void)state;
+    were_offered_what_is_far(s, 1);
+    play(s, 1);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    assert_int_equal(world_federation(s)->set.known, 0); /* nobody is offered anything without it */
+    sim_free(s);
+}
+
 static void test_where_nobody_lies_nothing_is_written(void **state)
 {
     struct sim *s = standing(NULL);
@@ -286,6 +329,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_was_lifted_by_a_liar_is_let_in_after_a_restart),
         cmocka_unit_test(test_so_is_it_however_often_both_happen),
+        cmocka_unit_test(test_what_more_than_may_lie_were_offered_is_where_the_server_goes_on),
+        cmocka_unit_test(test_what_one_says_that_it_was_offered_is_refused),
         cmocka_unit_test(test_where_nobody_lies_nothing_is_written),
         cmocka_unit_test(test_what_cannot_be_written_is_not_offered),
         cmocka_unit_test(test_what_is_taken_does_not_wrap),

@@ -4,6 +4,7 @@
 #include "common/daemon/runs.h"
 #include "tests/lib/scratch.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -122,6 +124,118 @@ static void test_a_run_is_named_by_the_end_of_its_folder(void **state)
     assert_string_equal(runs_name("/cut/off/"), "");
 }
 
+/* --- of those that cost nothing few stay --- */
+
+static void put_file(unsigned run, const char *name)
+{
+    char path[600];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/runs/%u/%s", scratch_dir(), run, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static bool is_there(unsigned run)
+{
+    struct stat is;
+    char path[512];
+
+    run_path(path, run);
+    return lstat(path, &is) == 0;
+}
+
+static void make_run(unsigned run)
+{
+    char path[512];
+
+    run_path(path, run);
+    assert_int_equal(mkdir(path, 0700), 0);
+    put_file(run, "shares");
+}
+
+static void mark(unsigned run)
+{
+    struct error err = {0};
+    char path[512];
+
+    run_path(path, run);
+    assert_int_equal(runs_mark_unpaid(scratch_dir(), path, &err), STATUS_OK);
+    assert_true(runs_is_unpaid(path));
+}
+
+/* As if it had been marked on that day of 1970. */
+static void mark_on(unsigned run, time_t day)
+{
+    const struct timespec at[2] = {{.tv_sec = 86400 * day}, {.tv_sec = 86400 * day}};
+    char path[600];
+
+    mark(run);
+    snprintf(path, sizeof path, "%s/runs/%u/unpaid", scratch_dir(), run);
+    assert_int_equal(utimensat(AT_FDCWD, path, at, 0), 0);
+}
+
+static void remove_run(unsigned run)
+{
+    static const char *const names[] = {"/shares", "/unpaid", ""};
+    char path[600];
+
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/runs/%u%s", scratch_dir(), run, names[i]);
+        (void)remove(path);
+    }
+}
+
+static void test_of_runs_without_a_charge_the_oldest_goes(void **state)
+{
+    enum { RUNS = RUNS_UNPAID_MAX + 3 };
+    struct error err = {0};
+    char path[512];
+
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("runs"), 0700), 0);
+    for (unsigned i = 0; i < RUNS; i++)
+        make_run(i);
+    for (unsigned i = 0; i < RUNS_UNPAID_MAX; i++)
+        mark_on(i, i == 2 ? 1 : 10 + i);
+    assert_true(is_there(2));
+    mark(RUNS_UNPAID_MAX); /* one too many */
+    assert_false(is_there(2));
+    assert_true(is_there(0) && is_there(1) && is_there(RUNS - 1));
+
+    /* What is charged for is counted no more, and who is marked again is the newest. */
+    run_path(path, 0);
+    assert_int_equal(runs_mark_paid(path, &err), STATUS_OK);
+    assert_false(runs_is_unpaid(path));
+    assert_int_equal(runs_mark_paid(path, &err), STATUS_OK);
+    mark(RUNS_UNPAID_MAX + 1);
+    assert_true(is_there(0) && is_there(1));
+    mark(1);
+    mark(RUNS - 1);
+    assert_true(is_there(0) && is_there(1) && is_there(RUNS - 1));
+    assert_false(is_there(3));
+    for (unsigned i = 0; i < RUNS; i++)
+        remove_run(i);
+    assert_int_equal(rmdir(scratch_path("runs")), 0);
+}
+
+/* However old the clock says that it is. */
+static void test_the_run_that_has_just_ended_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("runs"), 0700), 0);
+    for (unsigned i = 0; i <= RUNS_UNPAID_MAX; i++) {
+        make_run(i);
+        mark_on(i, 100 - (time_t)i);
+        assert_true(is_there(i));
+    }
+    assert_false(is_there(RUNS_UNPAID_MAX - 1));
+    for (unsigned i = 0; i <= RUNS_UNPAID_MAX; i++)
+        remove_run(i);
+    assert_int_equal(rmdir(scratch_path("runs")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +243,8 @@ int main(void)
         cmocka_unit_test(test_each_run_is_visited_though_one_fails),
         cmocka_unit_test(test_what_is_no_folder_is_no_run),
         cmocka_unit_test(test_a_run_is_named_by_the_end_of_its_folder),
+        cmocka_unit_test(test_of_runs_without_a_charge_the_oldest_goes),
+        cmocka_unit_test(test_the_run_that_has_just_ended_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
