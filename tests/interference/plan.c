@@ -272,6 +272,8 @@ static void draw_patience(struct pair *p, struct dice d)
         return;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         try_together(p, &d, paths[i]);
+    if (p->plan.training.patience > 0) /* else few runs are long enough for a second best one */
+        set_to(p, "training.epochs", "2");
 }
 
 /* Neither can be set without the other, and it is one schedule among many. */
