@@ -202,7 +202,7 @@ $(BUILD)/tests/interference/test_%: $(BUILD)/obj/tests/interference/test_%.o $(P
 # What the server says there is a script: tests/interference/hostile.h.
 $(PAIRS): private LDFLAGS += $(FAST_WRAPS) $(foreach \
     f,rng_init_system secagg_combine secagg_show server_head_evaluate server_head_train \
-    server_head_pack server_head_show,-Wl,--wrap=$(f))
+    server_head_pack server_head_show server_trainer_best,-Wl,--wrap=$(f))
 SCRIPTED := $(foreach t,party saved server, \
     $(BUILD)/tests/fuzz/fuzz_$(t) $(BUILD)/tests/fuzz/replay_$(t))
 $(SCRIPTED): private LDFLAGS += $(foreach \

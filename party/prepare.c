@@ -276,19 +276,42 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
     "%s: %zu texts that no training row has, %zu missing cells in columns where none is missing "  \
     "there"
 
-static enum status apply_schema(struct party_inputs *in, struct table *t, const char *path,
-                                struct error *err)
+/* Of both tables, once they have the rows that they end with. */
+static enum status apply_schema(struct party_inputs *in, struct error *err)
 {
+    const struct config_party *c = &in->config;
+    const char *tested = c->validate > 0 ? "rows to choose and to test by" : c->data_test;
     size_t unseen = 0, filled = 0;
-    enum status s = schema_apply(&in->schema, t, &unseen, &filled, err);
+    enum status s = schema_apply(&in->schema, &in->train, &unseen, &filled, err);
 
     if (s != STATUS_OK)
-        return error_wrap(err, "%s", path);
-    if (t == &in->test && unseen + filled > 0)
-        log_warn(UNEXPECTED, path, unseen, filled);
+        return error_wrap(err, "%s", c->data_train);
+    if (in->test.rows == 0)
+        return STATUS_OK;
+    s = schema_apply(&in->schema, &in->test, &unseen, &filled, err);
+    if (s != STATUS_OK)
+        return error_wrap(err, "%s", tested);
+    if (unseen + filled > 0)
+        log_warn(UNEXPECTED, tested, unseen, filled);
     return STATUS_OK;
 }
 
+/* Rows that are kept back decide as little of what a column is as test rows do. */
+static enum status fit_schema(struct party_inputs *in, struct error *err)
+{
+    struct table left = {0};
+    enum status s;
+
+    if (!(in->config.validate > 0) || in->schema.n == 0)
+        return schema_fit(&in->schema, &in->train, err);
+    s = validate_left(&left, &in->train, in->config.validate, err);
+    if (s == STATUS_OK)
+        s = schema_fit(&in->schema, &left, err);
+    table_deinit(&left);
+    return s;
+}
+
+/* Cells as they were read: they become features when it is known which rows are trained on. */
 static enum status read_tables(struct party_inputs *in, struct error *err)
 {
     const struct config_party *c = &in->config;
@@ -303,17 +326,11 @@ static enum status read_tables(struct party_inputs *in, struct error *err)
     if (s == STATUS_OK)
         s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
     if (s == STATUS_OK && decide)
-        s = schema_fit(&in->schema, &in->train, err);
-    if (s == STATUS_OK && c->data_test[0] != 0)
-        s = intake_read(&in->test, &in->schema, c->data_test, &want, err);
-    if (s == STATUS_OK)
-        s = apply_schema(in, &in->train, c->data_train, err);
-    if (s == STATUS_OK && c->data_test[0] != 0) {
-        s = apply_schema(in, &in->test, c->data_test, err);
-        if (s == STATUS_OK)
-            s = same_columns(in, err);
-    }
-    return s;
+        s = fit_schema(in, err);
+    if (s != STATUS_OK || c->data_test[0] == 0)
+        return s;
+    s = intake_read(&in->test, &in->schema, c->data_test, &want, err);
+    return s == STATUS_OK ? same_columns(in, err) : s;
 }
 
 static enum status copy_columns(const struct party_inputs *in, struct package *p)
@@ -363,7 +380,7 @@ static enum status check_kept(const struct party_inputs *in, struct error *err)
     return s == STATUS_OK ? s : error_wrap(err, "data.train");
 }
 
-/* Rows to choose by are none to train on, nor to scale by. */
+/* Rows to choose by are none to train on, nor to fit anything to. */
 static enum status keep_back(struct party_inputs *in, struct error *err)
 {
     struct validate v = {0};
@@ -388,6 +405,8 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         s = read_labels(in, err);
     if (s == STATUS_OK && in->config.validate > 0)
         s = keep_back(in, err);
+    if (s == STATUS_OK)
+        s = apply_schema(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
         s = read_weights(in, err);
     if (s == STATUS_OK)

@@ -215,8 +215,13 @@ static enum status keep_back(struct server_inputs *in, struct error *err)
     struct validate *v = &in->target.validate;
     struct plan *p = &in->config.plan;
     float *train, *test;
-    enum status s = validate_split(v, &in->train, &in->test, p->data.validate, err);
+    enum status s;
 
+    /* They may be of images, whose labels stand in a table as a rule (vfl split).  Whether they are
+     * is seen by every party, which refuses this where its rows have names. */
+    in->train.counted = table_counts(&in->train);
+    in->test.counted = table_counts(&in->test);
+    s = validate_split(v, &in->train, &in->test, p->data.validate, err);
     if (s != STATUS_OK)
         return s;
     train = mem_alloc(v->left, sizeof *train);

@@ -129,6 +129,7 @@ static void fill_ids(struct table *t)
 {
     size_t at = 0;
 
+    t->counted = true;
     for (size_t i = 0; i < t->rows; i++) {
         t->id_at[i] = (uint32_t)at;
         at += (size_t)snprintf(t->id_text + at, IDX_ID_MAX, "%u", (unsigned)i) + 1;

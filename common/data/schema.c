@@ -139,7 +139,8 @@ static void put(float *out, const struct schema_column *c, float x, size_t *unse
         const uint32_t level = (uint32_t)x;
         const uint32_t place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
 
-        *unseen += level == c->levels.n;
+        *unseen +=
+            level == c->levels.n || (level < c->levels.n && c->levels.level[level].count == 0);
         if (place != LEVELS_NONE)
             out[place] = 1;
         else if (c->other)

@@ -12,6 +12,33 @@
 
 /* --- levels --- */
 
+/* intake.h has counted all rows that it has read. */
+static void count_levels(struct schema_column *c, const struct table *t, size_t col)
+{
+    for (uint32_t i = 0; i < c->levels.n; i++)
+        c->levels.level[i].count = 0;
+    c->free_text = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        const float x = t->x[i * t->cols + col];
+
+        if (isnan(x))
+            continue;
+        if ((uint32_t)x < c->levels.n)
+            c->levels.level[(uint32_t)x].count++;
+        else
+            c->free_text++;
+    }
+}
+
+static uint32_t levels_seen(const struct levels *l)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->n; i++)
+        n += l->level[i].count > 0;
+    return n;
+}
+
 static int by_count(const void *a, const void *b, void *of)
 {
     const struct levels *l = of;
@@ -53,7 +80,7 @@ static enum status place_levels(struct schema_column *c)
     qsort_r(order, c->kept, sizeof *order, by_text, l);
     for (uint32_t i = 0; i < c->kept; i++)
         c->place[order[i]] = i;
-    c->other = c->kept < l->n || c->free_text > 0;
+    c->other = c->kept < levels_seen(l) || c->free_text > 0;
     mem_free(order);
     return STATUS_OK;
 }
@@ -61,7 +88,7 @@ static enum status place_levels(struct schema_column *c)
 /* Does it say who a row is, and not what? */
 static bool differs_everywhere(const struct schema_column *c, size_t rows)
 {
-    return c->free_text > rows / 2 || (rows >= 64 && c->levels.n > rows / 2);
+    return c->free_text > rows / 2 || (rows >= 64 && levels_seen(&c->levels) > rows / 2);
 }
 
 /* --- missing numbers --- */
@@ -119,33 +146,37 @@ static enum status fit_number(struct schema_column *c, const struct table *t, si
     return STATUS_OK;
 }
 
-static bool any_missing(const struct table *t, size_t col)
+static size_t count_missing(const struct table *t, size_t col)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < t->rows; i++)
-        if (isnan(t->x[i * t->cols + col]))
-            return true;
-    return false;
+        n += isnan(t->x[i * t->cols + col]) != 0;
+    return n;
 }
 
 static enum status fit_column(struct schema_column *c, const struct table *t, size_t col,
                               bool written)
 {
+    const size_t missing = count_missing(t, col);
     enum status s;
 
     if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
         return STATUS_OK;
-    if (c->kind == SCHEMA_AUTO) {
+    if (c->kind == SCHEMA_AUTO || (!written && missing == t->rows)) {
         log_warn("column \"%s\": ignored, no training row has a value there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
     }
+    if (c->kind == SCHEMA_CATEGORY && c->open)
+        count_levels(c, t, col);
     if (c->kind == SCHEMA_CATEGORY && c->open && differs_everywhere(c, t->rows)) {
         log_warn("column \"%s\": ignored, since nearly every row has another text there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
     }
     if (!written)
-        c->indicator = any_missing(t, col);
+        c->indicator = missing > 0;
     if (c->kind != SCHEMA_CATEGORY)
         s = fit_number(c, t, col);
     else

@@ -11,10 +11,12 @@ enum {
     SCHEMA_LEVEL_ROWS = 2     /* rows that a level needs for a feature of its own */
 };
 
-/* t: the training rows as intake.h read them for s.  Levels get their features, the most frequent
- * ones, in the order of their texts; missing numbers get what stands in for them, and an indicator
- * when there are any.  A column of text that differs nearly everywhere says nothing of a row: it is
- * ignored, and the log says so. */
+/* t: the training rows as intake.h read them for s, or those of them that are trained on.  Levels
+ * get their features, the most frequent ones, in the order of their texts; missing numbers get what
+ * stands in for them, and an indicator when there are any.  A column of text that differs nearly
+ * everywhere says nothing of a row: it is ignored, and the log says so.  Rows that intake.h has
+ * read and t has not decide nothing: s becomes what it would be of a file without them, but that
+ * levels of theirs alone stay in it, with a count of 0, as what no training row has. */
 enum status schema_fit(struct schema *s, const struct table *t, struct error *err) MUST_USE;
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/data/order.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { GATHER_AHEAD = 8, CACHE_LINE = 64 };
@@ -133,6 +134,18 @@ bool table_share_ids(const struct table *a, const struct table *b)
 size_t table_ids_bytes(const struct table *t)
 {
     return t->rows == 0 ? 0 : t->id_at[t->rows - 1] + strlen(table_id(t, t->rows - 1)) + 1;
+}
+
+bool table_counts(const struct table *t)
+{
+    char number[24];
+
+    for (size_t i = 0; i < t->rows; i++) {
+        snprintf(number, sizeof number, "%zu", i);
+        if (strcmp(table_id(t, i), number) != 0)
+            return false;
+    }
+    return true;
 }
 
 bool table_same_ids(const struct table *a, const struct table *b)

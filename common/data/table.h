@@ -26,6 +26,7 @@ enum {
 
 struct table {
     size_t rows, cols;
+    bool counted;    /* ids are the rows' numbers in their file, as of IDX, and name nobody */
     float *x;        /* rows x cols, row major; every value finite */
     char *id_text;   /* all ids in the order of the rows, each ended by 0, nothing between */
     uint32_t *id_at; /* rows: offset of each row's id in id_text */
@@ -65,6 +66,9 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
 size_t table_find(const struct table *t, const char *id, size_t n);
 /* Is any id in both? */
 bool table_share_ids(const struct table *a, const struct table *b);
+
+/* Are the ids the rows' numbers, 0, 1, ...? */
+bool table_counts(const struct table *t);
 
 /* Are the ids of both the same, in the same order? */
 bool table_same_ids(const struct table *a, const struct table *b);

@@ -9,9 +9,11 @@
 #include "common/data/order.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char LABEL[] = "vfl/validate/1"; /* its final 0 is hashed, too */
+static const char TEST_ID[] = "test-";
 
 static bool below(struct digest *d, const char *id, double share)
 {
@@ -123,6 +125,41 @@ static void choose(struct validate *v, const struct table *train, const struct t
     memmove(v->from + v->left, back, v->held * sizeof *back);
 }
 
+/* Rows that their files have numbered, each from 0: those of the test file get ids of their own, in
+ * the same order. */
+static enum status tell_apart(const struct table *train, struct table *test)
+{
+    const size_t room = test->rows * strlen(TEST_ID) + table_ids_bytes(test);
+    char *text;
+    size_t at = 0;
+
+    if (!train->counted || !test->counted)
+        return STATUS_OK;
+    text = mem_alloc(room, 1);
+    if (text == NULL || room > UINT32_MAX) {
+        mem_free(text);
+        return STATUS_MEMORY;
+    }
+    for (size_t i = 0; i < test->rows; i++) {
+        const size_t begins = at;
+
+        at += (size_t)snprintf(text + at, room - at, "%s%s", TEST_ID, table_id(test, i)) + 1;
+        test->id_at[i] = (uint32_t)begins;
+    }
+    mem_free(test->id_text);
+    test->id_text = text;
+    test->counted = false;
+    return STATUS_OK;
+}
+
+static enum status check_left(const struct validate *v, double share, struct error *err)
+{
+    if (v->left > 0 && v->left < v->train)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA, "data.validate: %g of %zu training rows leaves %zu to %s",
+                     share, v->train, (size_t)0, v->left > 0 ? "choose by" : "train on");
+}
+
 static enum status check(const struct validate *v, const struct table *train,
                          const struct table *test, double share, struct error *err)
 {
@@ -130,10 +167,30 @@ static enum status check(const struct validate *v, const struct table *train,
         return error_set(err, STATUS_DATA,
                          "data.validate: an id of the test rows is in the training rows, too: it "
                          "would test a model that was chosen by it");
-    if (v->left > 0 && v->left < train->rows)
-        return STATUS_OK;
-    return error_set(err, STATUS_DATA, "data.validate: %g of %zu training rows leaves %zu to %s",
-                     share, train->rows, (size_t)0, v->left > 0 ? "choose by" : "train on");
+    return check_left(v, share, err);
+}
+
+static enum status no_memory(size_t rows, struct error *err)
+{
+    return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu rows", rows);
+}
+
+enum status validate_left(struct table *out, const struct table *train, double share,
+                          struct error *err)
+{
+    const struct table none = {0};
+    struct validate v = {.train = train->rows, .from = mem_alloc(2 * train->rows, sizeof *v.from)};
+    enum status s = v.from == NULL ? no_memory(train->rows, err) : STATUS_OK;
+
+    *out = none;
+    if (s == STATUS_OK) {
+        choose(&v, train, &none, share);
+        s = check_left(&v, share, err);
+    }
+    if (s == STATUS_OK && pick(out, train, train, v.from, v.left) != STATUS_OK)
+        s = no_memory(v.left, err);
+    validate_deinit(&v);
+    return s;
 }
 
 enum status validate_split(struct validate *v, struct table *train, struct table *test,
@@ -144,7 +201,7 @@ enum status validate_split(struct validate *v, struct table *train, struct table
 
     *v = (struct validate){.train = train->rows};
     v->from = mem_alloc(2 * train->rows + test->rows, sizeof *v->from);
-    if (v->from != NULL) {
+    if (v->from != NULL && tell_apart(train, test) == STATUS_OK) {
         choose(v, train, test, share);
         s = check(v, train, test, share, err);
         if (s != STATUS_OK)
@@ -155,7 +212,7 @@ enum status validate_split(struct validate *v, struct table *train, struct table
         s = pick(&held, train, test, v->from + v->left, v->held);
     if (s != STATUS_OK) {
         table_deinit(&left);
-        error_set(err, s, "data.validate: no memory for %zu rows", train->rows + test->rows);
+        (void)no_memory(train->rows + test->rows, err);
         goto out;
     }
     table_deinit(train);

@@ -26,9 +26,15 @@ struct validate {
 
 bool validate_keeps_back(const char *id, double share);
 
+/* The rows of train that are trained on, as a table of their own.  STATUS_DATA as below. */
+enum status validate_left(struct table *out, const struct table *train, double share,
+                          struct error *err) MUST_USE;
+
 /* Cuts train and adds to test, which has no rows, or the same columns.  STATUS_DATA: none would be
  * kept back, or none would be left; or an id of the test rows is in the training rows, too, so that
- * the test would be no test of what was chosen.  On failure both tables are as they were. */
+ * the test would be no test of what was chosen.  Ids that are numbers in two files are of other
+ * rows in each: row 7 of an IDX test file becomes `test-7` (on every side, since all do).  On
+ * failure train is as it was, and test has its rows. */
 enum status validate_split(struct validate *v, struct table *train, struct table *test,
                            double share, struct error *err) MUST_USE;
 /* Rows that are trained on, of a table of one column whose rows were the training table's. */

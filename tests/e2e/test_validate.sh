@@ -88,6 +88,59 @@ expect 0 '' 'an undisturbed run' "$vfl" cluster --quiet --out long --parties 3 -
 expect 0 '^kills 8$' '8 kills, and the models, scores and ledgers of that run' \
     python3 "$root/tests/e2e/chaos.py" long killed 8 "${CHAOS_SEED:-11}"
 
+# Of text and gaps: what a column is is found out from rows that are trained on.  The same comes of a training file
+# without the rows kept back, as test rows, though these have texts, gaps and numbers that no other row has.
+python3 - <<'PY'
+import csv, hashlib, random
+random.seed(3)
+back = lambda i: int.from_bytes(hashlib.sha256(b"vfl/validate/1\0" + i.encode()).digest()[:8], "little") < 0.2 * 2 ** 64
+def row(i, odd):
+    age, job, hours = random.randint(17, 90), random.choice(["a", "b", "c"]), random.randint(1, 99)
+    y = int(age / 60 + (job == "a") + random.gauss(0, .2) > 1.2)
+    if odd:
+        return [i, random.choice(["", 900 + age]), random.choice(["x", "y", "", job]), hours, "v", y]
+    return [i, age, job, random.choice([hours] * 9 + [""]), random.choice(["u", "v", "w"]), y]
+train = [row("p%d" % i, back("p%d" % i)) for i in range(400)]
+test = [row("t%d" % i, False) for i in range(60)]
+for name, rows in ("all", train), ("left", [r for r in train if not back(r[0])]), ("test", test), (
+        "rest", test + [r for r in train if back(r[0])]):
+    with open(name + ".csv", "w", newline="") as f:
+        csv.writer(f).writerows([["id", "age", "job", "hours", "home", "y"]] + rows)
+PY
+raw() { # OUT OPTIONS...
+    out=$1
+    shift
+    "$vfl" cluster --quiet --seed 5 --id id --label y --columns age+job,hours+home --set training.batch=40 \
+        --set training.epochs=2 --set training.learning_rate=0.1 --out "$out" "$@"
+}
+expect 0 '' 'text and gaps' raw raw --train all.csv --test test.csv --set data.validate=0.2
+expect 0 '' 'and without the rows that were kept back' raw left --train left.csv --test rest.csv
+same "$(models left)" "$(models raw)" 'make the same models'
+expect 0 'texts that no training row has' 'what only rows kept back have is counted' cat raw/party-1/log.txt
+same '' "$("$vfl" models --state raw/party-1 show | grep -E '"(x|y)"')" 'and is in no package'
+
+# Images have no ids: those of the test file are other rows than those of the training file.
+python3 - <<'PY'
+import random, struct
+random.seed(4)
+for name, n in (("train", 120), ("test", 30)):
+    with open(name + ".idx", "wb") as f:
+        f.write(struct.pack(">IIII", 0x803, n, 6, 4) + bytes(random.randrange(256) for _ in range(24 * n)))
+    with open(name + "-labels.idx", "wb") as f:
+        f.write(struct.pack(">II", 0x801, n) + bytes(random.randrange(3) for _ in range(n)))
+PY
+expect 0 '' 'images' "$vfl" cluster --quiet --seed 5 --columns grid:2x2 --idx-train train.idx,train-labels.idx \
+    --idx-test test.idx,test-labels.idx --set data.validate=0.2 --set training.patience=2 --set training.batch=30 \
+    --set training.epochs=4 --scores images.csv --out images
+same 'True True' "$(field images '"loss" in s["validate"], "loss" in s["test"]' | tr -d '(),')" \
+    'are chosen by and tested by'
+same "$(seq -f 'test-%.0f' 0 29 | sort)" "$(tail -n +2 images.csv | cut -d, -f1 | sort)" \
+    'and a test image has its number in its own file'
+# Where a table names its rows so, they are the same rows, whatever the labels look like.
+{ echo 'id,a,b,y' && seq -f '%.0f,1,2,1' 0 98 && echo '99,3,4,0'; } >counted.csv
+expect 2 'party-1.*data.validate: an id of the test rows' 'rows of tables have their names' \
+    run counted --id id --label y --parties 2 --set training.batch=20 --train counted.csv --test counted.csv
+
 # What does not fit together is refused before anything is trained.
 expect 2 'data.validate' 'another share at a party' run other --party 2:data.validate=0.1
 expect 2 'training.patience.*data.validate' 'patience without rows to choose by' \

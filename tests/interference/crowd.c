@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "tests/interference/pair.h"
+#include "tests/interference/plan.h"
 #include "tests/interference/play.h"
 
 #include <inttypes.h>
@@ -40,6 +41,8 @@ struct board {
     uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
     uint64_t once, strict, encoding[PLAN_ENCODINGS], task[TASK_REGRESSION + 1];
+    uint64_t validated, patient, evaluated; /* with rows kept back; what differs is evaluated */
+    bool moved[PLAN_KEYS_N];
 };
 
 static double seconds(void)
@@ -64,6 +67,10 @@ static void count(struct board *b, const struct pair *p, const struct play *y)
     b->wider += p->more > 0;
     b->encoding[plan->protocol.encoding]++;
     b->task[plan->model.task]++;
+    b->validated += plan->data.validate > 0;
+    b->patient += plan->training.patience > 0;
+    b->evaluated += p->evaluated;
+    pair_plan_moved(p, b->moved);
     b->kind[plan->protocol.aggregation][p->bottom[p->victim].train][plan->protocol.local_view]
            [plan->protocol.straggler]++;
 }
@@ -164,6 +171,9 @@ static void print_board(const struct board *b, double took)
            b->task[TASK_BINARY], b->task[TASK_MULTICLASS], b->task[TASK_REGRESSION]);
     printf("; once %" PRIu64 "; default policy %" PRIu64 "; more features %" PRIu64 "\n", b->once,
            b->strict, b->wider);
+    printf("  rows kept back %" PRIu64 ", the best model of them %" PRIu64
+           "; what differs is evaluated %" PRIu64 "\n",
+           b->validated, b->patient, b->evaluated);
     printf("  %.1f %% reached a release, %.1f %% were refused before anything; %.1f %% had trouble "
            "(%" PRIu64 " of them went on to a good end); %.1f ms a pair\n",
            100 * (double)b->released / n, 100 * (double)b->refused / n,
@@ -177,6 +187,8 @@ static uint64_t too_little(const struct board *b, const struct crowd *c)
     const bool alike =
         c->kind == PAIR_TRAINS && b->done >= MANY && b->wider * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
+    const size_t unmoved =
+        c->kind == PAIR_TRAINS && b->done >= MANY ? pair_plan_unmoved(b->moved) : 0;
 
     for (size_t t = TASK_BINARY; t <= TASK_REGRESSION; t++)
         rare += b->done >= MANY && b->task[t] * 100 < b->done * TASK_PERCENT_MIN;
@@ -190,7 +202,7 @@ static uint64_t too_little(const struct board *b, const struct crowd *c)
                TASK_PERCENT_MIN);
     if (idle)
         printf("FAIL  fewer than %d %% of the pairs reached a release\n", RELEASED_PERCENT_MIN);
-    return b->too_long + idle + rare + alike;
+    return b->too_long + idle + rare + alike + unmoved;
 }
 
 uint64_t crowd_play(const struct crowd *c, uint64_t *pairs)

@@ -8,14 +8,23 @@
 #include <float.h>
 #include <string.h>
 
-enum { DRAW_HEAD = 50, DRAW_SHOW, DRAW_PACK, DRAW_ALTER, ALTERED_MAX = 1 << 16 };
+enum {
+    DRAW_HEAD = 50,
+    DRAW_SHOW,
+    DRAW_PACK,
+    DRAW_ALTER,
+    DRAW_BEST,
+    ALTERED_MAX = 1 << 16,
+    MISNAMES_ONE_OF = 16
+};
 
 static struct {
     uint64_t seed;
     double clip;
     uint32_t parties;
     uint64_t largest; /* sum of codes */
-    uint64_t trained, shown, packed, altered;
+    uint64_t trained, shown, packed, altered, named;
+    bool misnames; /* steps as the best one's that no honest server would */
 } script;
 
 void hostile_begin(const struct pair *p)
@@ -25,6 +34,7 @@ void hostile_begin(const struct pair *p)
     script.clip = p->plan.protocol.clip;
     script.parties = p->options.parties;
     script.largest = (uint64_t)plan_value_max(&p->plan) * p->options.parties;
+    script.misnames = p->seed % MISNAMES_ONE_OF == 0;
 }
 
 /* --- numbers --- */
@@ -77,6 +87,7 @@ void __wrap_secagg_show(const struct secagg_server *p, uint8_t *out)
 double __wrap_server_head_evaluate(struct server_head *h, uint32_t rows)
 {
     memset(h->prob, 0, (size_t)rows * h->top.outputs * sizeof *h->prob);
+    h->top.logits = h->prob; /* rows to choose by are scored one by one, by these */
     return 0.5;
 }
 
@@ -101,6 +112,34 @@ void __wrap_server_head_pack(struct server_head *h, uint32_t rows, uint32_t bloc
     __real_server_head_pack(h, rows, blocks, r);
     if (h->down.with_gradient && dice_percent(&d, 2))
         h->blob[0] = DICE_PICK(&d, broken);
+}
+
+/* After any evaluation so far, or none, whatever it was worth: to each broadcast and offer another.
+ */
+static uint64_t some_evaluation(const struct server_trainer *t, struct dice *d)
+{
+    uint64_t step = dice_between(d, 0, t->steps_done);
+
+    while (step > 0 && !agenda_due(&t->agenda, step))
+        step--;
+    return step;
+}
+
+/* In offers and broadcasts. */
+uint64_t __wrap_server_trainer_best(const struct server_trainer *t)
+{
+    struct dice d = dice_of(script.seed, DRAW_BEST, script.named++);
+    const uint64_t own = __real_server_trainer_best(t);
+
+    if (script.misnames && dice_percent(&d, 15)) {
+        const uint64_t any[] = {0,         1, t->steps_done, t->steps_done + 1, t->agenda.steps,
+                                UINT64_MAX};
+
+        return DICE_PICK(&d, any);
+    }
+    if (t->plan->training.patience == 0 || t->stored != NULL || dice_percent(&d, 40))
+        return own;
+    return some_evaluation(t, &d);
 }
 
 /* A sum of codes, each in its range; floats below what M embeddings can be; zeros for payloads. */

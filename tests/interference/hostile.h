@@ -3,8 +3,9 @@
  * It is the real server but for the places where sums become words.  The content of a release may
  * differ between neighbours, that is what it is charged for; so nothing of it may decide what the
  * server says, or else both runs would differ by the adversary's own doing.  Its head computes
- * nothing: gradients, and under refreshed the shown sums and heads, come from the pair's seed and
- * from how many there were before.  The test is linked with --wrap for these (Makefile).
+ * nothing: gradients, the step of the best model, and under refreshed the shown sums and heads,
+ * come from the pair's seed and from how many there were before.  The test is linked with --wrap
+ * for these (Makefile).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +14,7 @@
 
 #include "common/secagg/secagg.h"
 #include "server/train/head.h"
+#include "server/train/trainer.h"
 #include "tests/interference/pair.h"
 
 /* A run of this pair begins: the script is at its first word. */
@@ -32,6 +34,8 @@ void __real_server_head_pack(struct server_head *h, uint32_t rows, uint32_t bloc
 void __wrap_server_head_pack(struct server_head *h, uint32_t rows, uint32_t blocks, struct rng *r);
 bool __real_server_head_show(struct server_head *h, uint32_t rows, const uint8_t *dither,
                              struct rng *r);
+uint64_t __real_server_trainer_best(const struct server_trainer *t);
+uint64_t __wrap_server_trainer_best(const struct server_trainer *t);
 bool __wrap_server_head_show(struct server_head *h, uint32_t rows, const uint8_t *dither,
                              struct rng *r);
 

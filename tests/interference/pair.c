@@ -55,6 +55,15 @@ static void draw_policy(struct pair *p, struct dice *d)
         party_set(p, "policy.gradient_clip=%g", DICE_PICK(d, clips));
 }
 
+/* Each party has to say the plan's share: another one, or none, is refused. */
+static void draw_share(struct pair *p, struct dice d)
+{
+    if (p->plan.data.validate > 0)
+        party_set(p, "data.validate=%s", dice_percent(&d, 2) ? "0.05" : p->share);
+    else if (dice_percent(&d, 1))
+        party_set(p, "data.validate=0.05");
+}
+
 static void draw_bottom(struct pair_bottom *b, struct dice *d)
 {
     static const enum config_train trains[] = {TRAIN_RAW, TRAIN_FROZEN, TRAIN_DP, TRAIN_DP};
@@ -72,6 +81,16 @@ static void draw_more(struct pair *p, struct dice d, bool polynomial)
 
     if (!polynomial && b->train != TRAIN_DP && dice_percent(&d, 50))
         p->more = (uint32_t)dice_between(&d, 1, PAIR_MORE_MAX);
+}
+
+/* A row that is evaluated alone has no say in the features: none is fitted on it. */
+static void draw_evaluated(struct pair *p, struct dice d)
+{
+    if (p->kind == PAIR_PREDICTS || p->options.validate_rows == 0 || !dice_percent(&d, 40))
+        return;
+    p->evaluated = true;
+    p->record = (uint32_t)dice_between(&d, 0, p->options.test_rows - 1);
+    p->more = 0;
 }
 
 static void draw_persons(struct pair *p, struct dice d)
@@ -96,6 +115,7 @@ static void draw_parties(struct pair *p, struct dice *d)
     }
     party_set(p, "model.activation=%s", DICE_PICK(d, activations));
     draw_policy(p, d);
+    draw_share(p, dice_of(p->seed, DRAW_VALIDATE, 3));
     for (uint32_t i = 0; i < p->options.parties; i++) {
         draw_bottom(&p->bottom[i], d);
         if (p->plan.training.releases == RELEASES_ONCE && dice_percent(d, 97))
@@ -106,6 +126,7 @@ static void draw_parties(struct pair *p, struct dice *d)
     p->record = (uint32_t)dice_between(d, 0, p->options.train_rows - 1);
     draw_more(p, dice_of(p->seed, DRAW_MORE, 0), polynomial);
     draw_persons(p, dice_of(p->seed, DRAW_PERSONS, 0));
+    draw_evaluated(p, dice_of(p->seed, DRAW_VALIDATE, 2));
 }
 
 /* --- data --- */
@@ -163,7 +184,7 @@ static void fill_party(const struct pair *p, uint32_t i, int side, struct table 
         fill(test, dice_of(p->seed, DRAW_SIDE, 2 + (uint64_t)side), 0, test->rows);
         fill(predicted, dice_of(p->seed, DRAW_SIDE, 4 + (uint64_t)side), 0, predicted->rows);
     } else {
-        fill_record(p, side, p->kind == PAIR_PREDICTS ? predicted : train);
+        fill_record(p, side, p->kind == PAIR_PREDICTS ? predicted : p->evaluated ? test : train);
     }
 }
 
@@ -270,6 +291,16 @@ static void draw_trouble(struct pair *p, struct dice *d)
     p->stop_us = dice_between(d, 1000, 60000);
 }
 
+/* Some of the test rows are training rows that are kept back: one, all, or any number between. */
+static void draw_validate(struct pair *p, struct dice d)
+{
+    static const char *const shares[] = {"0.5", "0.1", "0.9", "1e-300", "0.33333333333333331"};
+
+    p->share = DICE_PICK(&d, shares);
+    if (dice_percent(&d, 35))
+        p->options.validate_rows = (uint32_t)dice_between(&d, 1, p->options.test_rows);
+}
+
 void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
 {
     struct dice shape = dice_of(seed, DRAW_SHAPE, 0), plan = dice_of(seed, DRAW_PLAN, 0),
@@ -293,6 +324,7 @@ void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
         .checkpoint_rounds = dice_percent(&shape, 30) ? 0 : (uint32_t)dice_between(&shape, 1, 3),
     };
     p->options.classes = DICE_PICK(&labels, classes);
+    draw_validate(p, dice_of(seed, DRAW_VALIDATE, 0));
     pair_draw_plan(p, &plan);
     draw_parties(p, &parties);
     draw_trouble(p, &trouble);
@@ -315,7 +347,9 @@ static void print_sides(const struct pair *p, FILE *to)
     struct table train = {.rows = p->options.train_rows, .cols = cols, .x = x},
                  test = {.rows = p->options.test_rows, .cols = cols, .x = y},
                  predicted = {.rows = p->options.predicted, .cols = cols, .x = z};
-    const struct table *shown = p->kind == PAIR_PREDICTS ? &predicted : &train;
+    const struct table *shown = p->kind == PAIR_PREDICTS ? &predicted
+                                : p->evaluated           ? &test
+                                                         : &train;
     const bool all = p->columns || p->persons > 0;
     const size_t from = all ? 0 : p->record, rows = all ? shown->rows : 1;
 
@@ -338,10 +372,12 @@ void pair_print(const struct pair *p, FILE *to)
                                                                      "alter",      "swallow",
                                                                      "hole from",  "kill at"};
 
-    fprintf(
-        to, "pair %llu: %u parties, %u + %u rows, %u columns, %u classes, checkpoint_rounds %u\n",
-        (unsigned long long)p->seed, p->options.parties, p->options.train_rows,
-        p->options.test_rows, p->options.columns, p->options.classes, p->options.checkpoint_rounds);
+    fprintf(to,
+            "pair %llu: %u parties, %u + %u rows (%u kept back), %u columns, %u classes, "
+            "checkpoint_rounds %u\n",
+            (unsigned long long)p->seed, p->options.parties, p->options.train_rows,
+            p->options.test_rows, p->options.validate_rows, p->options.columns, p->options.classes,
+            p->options.checkpoint_rounds);
     for (size_t i = 0; p->options.sets[i] != NULL; i++)
         fprintf(to, "  --set %s\n", p->options.sets[i]);
     for (size_t i = 0; p->options.party_sets[i] != NULL; i++)
@@ -361,7 +397,8 @@ void pair_print(const struct pair *p, FILE *to)
     fprintf(to, "  the victim is p%u; what differs: %s", p->victim + 1,
             p->columns ? "all its columns\n" : "");
     if (!p->columns)
-        fprintf(to, "its values of record %u\n", p->record);
+        fprintf(to, "its values of record %u%s\n", p->record,
+                p->evaluated ? " of those that are evaluated" : "");
     if (p->persons > 0)
         fprintf(to, "  rows are of %u persons, and one's are what differs\n", p->persons);
     questions_print(p, to);

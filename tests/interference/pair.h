@@ -37,7 +37,9 @@ enum {
     DRAW_LABELS,
     DRAW_MORE,
     DRAW_PERSONS,
-    DRAW_QUESTIONS
+    DRAW_QUESTIONS,
+    DRAW_VALIDATE,
+    DRAW_STEPS
 };
 
 /* A run of training, or jobs of predictions by the model of one (questions.h). */
@@ -60,12 +62,14 @@ struct pair {
     char party_set[PAIR_PARTY_SETS_MAX][PAIR_SET_MAX];
     struct sim_options options; /* points into the two above */
     bool strict;                /* the policy is the default one, or nearly */
+    const char *share;          /* data.validate, where options.validate_rows is above 0 */
     struct pair_bottom bottom[PAIR_PARTIES_MAX];
     uint32_t victim;
     bool columns;     /* all of the victim's values differ; else those of `record` */
     uint32_t record;  /* of the training rows, or of those that are predicted */
+    bool evaluated;   /* or of the test rows, of which data.validate has kept back the first */
     uint32_t persons; /* 0: each row is its own; else row r of a table is of person r % persons, and
-                         it is one person's rows that differ */
+                         it is one person's rows of that table that differ */
     uint32_t more;    /* features that the victim has in run B alone, of which its rows decide */
     struct standing_question question[PAIR_QUESTIONS_MAX];
     size_t questions_n;

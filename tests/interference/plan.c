@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOGETHER_MAX = 4 };
+enum { TOGETHER_MAX = 4, STAYS = 0, ELSEWHERE = -1 };
 
 /* What is too much for a run of milliseconds, or says nothing here. */
 static const struct {
     const char *path;
-    double most; /* 0: the key stays as it is */
+    double most; /* STAYS: as it is; ELSEWHERE: it is drawn with what it is about */
 } limits[] = {
     {"model.embedding", 5},
     {"training.batch", 6},
@@ -32,11 +32,13 @@ static const struct {
     {"protocol.fedvs.segments", 2},
     {"protocol.fedvs.privacy", 2},
     {"protocol.label_holders", 3},
-    {"model.task", 0},           /* drawn before all others: it decides the outputs */
-    {"training.stop.metric", 0}, /* the server's answer to sums, which are not the script's */
-    {"training.stop.split", 0},
-    {"training.stop.value", 0},
-    {"privacy.max_epsilon", 0}, /* a limit of the server against itself */
+    {"training.patience", 3},
+    {"model.task", ELSEWHERE},       /* before all others: it decides the outputs */
+    {"data.validate", ELSEWHERE},    /* with the rows that it keeps back */
+    {"training.stop.metric", STAYS}, /* the server's answer to sums, which are not the script's */
+    {"training.stop.split", STAYS},
+    {"training.stop.value", STAYS},
+    {"privacy.max_epsilon", STAYS}, /* a limit of the server against itself */
 };
 
 /* Keys of which none can be set alone, and those that decide what others mean, first. */
@@ -197,7 +199,7 @@ static void try_keys(struct pair *p, struct dice *d, const size_t *row, size_t n
     char text[TOGETHER_MAX][PAIR_SET_MAX];
 
     for (size_t i = 0; i < n; i++) {
-        if (limit_of(&plan_keys[row[i]]) == 0)
+        if (limit_of(&plan_keys[row[i]]) <= 0)
             return;
         draw_value(d, &plan_keys[row[i]], text[i]);
     }
@@ -247,6 +249,64 @@ static void draw_gaussian(struct pair *p, struct dice *d)
     (void)set(p, row, text, TOGETHER_MAX);
 }
 
+/* A share is no plan without rows of its own, and the other way round: both, or neither. */
+static void set_share(struct pair *p)
+{
+    if (p->options.validate_rows == 0)
+        return;
+    p->plan.shape.validate_rows = p->options.validate_rows;
+    set_to(p, "data.validate", p->share);
+    CHECK(p->plan.data.validate > 0);
+}
+
+/* What looks at the rows of data.validate: of keys drawn apart few would fit. */
+static void draw_patience(struct pair *p, struct dice d)
+{
+    static const char *const paths[][TOGETHER_MAX] = {
+        {"training.patience", "training.evaluate_every"},
+        {"training.patience", "training.best_by"},
+        {"training.best_by"},
+    };
+
+    if (p->options.validate_rows == 0 || !dice_percent(&d, 75))
+        return;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        try_together(p, &d, paths[i]);
+    if (p->plan.training.patience > 0) /* else few runs are long enough for a second best one */
+        set_to(p, "training.epochs", "2");
+}
+
+/* Neither can be set without the other, and it is one schedule among many. */
+static void draw_steps(struct pair *p, struct dice d)
+{
+    static const char *const paths[TOGETHER_MAX] = {"training.schedule", "training.step.epochs"};
+
+    if (dice_percent(&d, 30))
+        try_together(p, &d, paths);
+}
+
+void pair_plan_moved(const struct pair *p, bool moved[PLAN_KEYS_N])
+{
+    for (size_t i = 0; i < PLAN_KEYS_N; i++) {
+        const char *value = strchr(p->set[i], '='), *fallback = plan_keys[i].fallback;
+
+        moved[i] |= value != NULL && (fallback == NULL || strcmp(value + 1, fallback) != 0);
+    }
+}
+
+size_t pair_plan_unmoved(const bool moved[PLAN_KEYS_N])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < PLAN_KEYS_N; i++) {
+        if (moved[i] || limit_of(&plan_keys[i]) == STAYS)
+            continue;
+        printf("FAIL  no pair has a plan with another %s than the default\n", plan_keys[i].path);
+        n++;
+    }
+    return n;
+}
+
 void pair_draw_plan(struct pair *p, struct dice *d)
 {
     static const char *const tasks[] = {"auto", "binary", "multiclass", "regression"};
@@ -269,12 +329,15 @@ void pair_draw_plan(struct pair *p, struct dice *d)
     /* First: with the default batch no plan for so few rows is admitted. */
     snprintf(batch, sizeof batch, "%u", p->options.train_rows < 3 ? p->options.train_rows : 3);
     set_to(p, "training.batch", batch);
+    set_share(p);
     set_to(p, "model.task", tasks[p->plan.model.task]);
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         set_to(p, begin[i][0], begin[i][1]);
     draw_aggregation(p, d);
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         try_together(p, d, (const char *const[TOGETHER_MAX]){first[i]});
+    draw_patience(p, dice_of(p->seed, DRAW_VALIDATE, 1));
+    draw_steps(p, dice_of(p->seed, DRAW_STEPS, 0));
     if (!p->strict && dice_percent(d, 30))
         draw_gaussian(p, d);
     for (size_t i = 0; i < sizeof together / sizeof *together; i++)

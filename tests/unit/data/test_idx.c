@@ -60,6 +60,7 @@ static void check_images(const struct table *t)
     assert_int_equal(t->rows, 3);
     assert_int_equal(t->cols, 4);
     assert_null(t->names);
+    assert_true(t->counted);
     for (size_t i = 0; i < 12; i++)
         assert_true(t->x[i] == (float)IMAGES[HEADER + i] / 255.0f);
     assert_true(t->x[11] == 1 && t->x[0] == 0 && t->x[7] == 0.2f);

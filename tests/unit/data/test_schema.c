@@ -249,6 +249,51 @@ static void test_a_table_of_ignored_columns_alone_is_refused(void **state)
     schema_deinit(&s);
 }
 
+/* A file, the first rows of it, and what others may be like. */
+struct part {
+    const char *first, *rest;
+    size_t first_rows, rest_unseen, rest_filled;
+};
+
+static const struct part parts[] = {
+    /* Levels of the rest alone, or of one row of the first and more of the rest; a level fewer. */
+    {"id,c,n\n1,red,1\n2,red,2\n3,blue,3\n4,blue,4\n", "5,lone,5\n6,grey,6\n7,grey,70\n", 4, 3, 0},
+    {"id,c,n\n1,red,1\n2,red,2\n3,blue,3\n", "4,blue,4\n5,grey,5\n", 3, 1, 0},
+    {"id,c,n\n1,,1\n2,red,2\n3,red,3\n", "4,blue,4\n5,blue,500\n", 3, 2, 0},
+    /* Gaps, what stands in for them, and a column that has values in the rest alone. */
+    {"id,a,b\n1,1,5\n2,4,6\n", "3,,7\n4,100,\n", 2, 0, 2},
+    {"id,a,b\n1,1,5\n2,,6\n3,4,7\n", "4,,\n5,1e6,2\n", 3, 0, 1},
+    {"id,a,b\n1,1,\n2,2,\n", "3,3,3\n4,4,4\n", 2, 0, 0},
+    {"id,a,b\n1,1,\n2,2,\n", "3,3,word\n4,4,word\n", 2, 0, 0},
+};
+
+static void test_rows_that_are_not_fitted_to_decide_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct schema alone = {0}, whole = {0};
+        struct table a, w, part;
+        char text[400];
+
+        train(&a, &alone, parts[i].first);
+        snprintf(text, sizeof text, "%s%s", parts[i].first, parts[i].rest);
+        read_as(&w, &whole, text);
+        part = w;
+        part.rows = parts[i].first_rows;
+        assert_int_equal(schema_fit(&whole, &part, &err), STATUS_OK);
+        assert_int_equal(schema_apply(&whole, &w, &unseen, &filled, &err), STATUS_OK);
+        assert_int_equal(a.cols, w.cols);
+        assert_memory_equal(a.x, w.x, a.rows * a.cols * sizeof *a.x);
+        assert_string_equal(names(&a), names(&w));
+        assert_int_equal(parts[i].rest_unseen, unseen);
+        assert_int_equal(parts[i].rest_filled, filled);
+        table_deinit(&a);
+        table_deinit(&w);
+        schema_deinit(&alone);
+        schema_deinit(&whole);
+    }
+}
+
 static void test_times_are_days(void **state)
 {
     struct schema s = {0};
@@ -301,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_the_most_frequent_levels_are_kept),
         cmocka_unit_test(test_what_tells_who_a_row_is_is_ignored),
         cmocka_unit_test(test_a_table_of_ignored_columns_alone_is_refused),
+        cmocka_unit_test(test_rows_that_are_not_fitted_to_decide_nothing),
         cmocka_unit_test(test_times_are_days),
         cmocka_unit_test(test_each_failing_allocation_is_reported),
     };

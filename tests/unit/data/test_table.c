@@ -250,10 +250,30 @@ static void test_an_id_in_both_tables_is_found_wherever_it_stands(void **unused)
     table_deinit(&one);
 }
 
+static bool counts(const char *csv)
+{
+    struct table t = read_text(csv, &FEATURES);
+    const bool yes = table_counts(&t);
+
+    table_deinit(&t);
+    return yes;
+}
+
+static void test_ids_that_are_numbers_of_rows_are_known_for_that(void **unused)
+{
+    (void)unused;
+    assert_true(counts("id,a\n0,1\n"));
+    assert_true(counts("id,a\n0,1\n1,1\n2,1\n3,1\n4,1\n5,1\n6,1\n7,1\n8,1\n9,1\n10,1\n"));
+    assert_false(counts("id,a\n1,1\n2,1\n"));
+    assert_false(counts("id,a\n0,1\n2,1\n"));
+    assert_false(counts("id,a\n0,1\n01,1\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_id_in_both_tables_is_found_wherever_it_stands),
+        cmocka_unit_test(test_ids_that_are_numbers_of_rows_are_known_for_that),
         cmocka_unit_test(test_the_name_or_the_content_chooses_the_reader),
         cmocka_unit_test(test_content_that_belies_the_name_is_refused),
         cmocka_unit_test(test_the_shipped_sets_keep_their_labels_from_parties),

@@ -131,6 +131,73 @@ static void test_a_larger_share_only_adds_rows(void **state)
     }
 }
 
+/* As two IDX files have them: each counts its rows from 0. */
+static void test_rows_that_two_files_have_counted_are_other_rows(void **state)
+{
+    struct table train = table_of(0, ROWS, 2), test = table_of(0, 120, 2);
+    struct validate v;
+    size_t tested = 0;
+
+    (void)state;
+    train.counted = test.counted = true;
+    split(&v, &train, &test, 0.25);
+    in_order(&test);
+    assert_false(table_share_ids(&train, &test));
+    assert_int_equal(ROWS + 120, train.rows + test.rows);
+    for (size_t i = 0; i < test.rows; i++) {
+        const char *id = table_id(&test, i);
+        const bool kept = validate_row(&v, i);
+
+        assert_int_equal(kept, strncmp(id, "test-", 5) != 0);
+        assert_true(atof(kept ? id : id + 5) == (double)test.x[2 * i]);
+        assert_true(!kept || validate_keeps_back(id, 0.25));
+        tested += !kept;
+    }
+    assert_int_equal(120, tested);
+    validate_deinit(&v);
+    table_deinit(&train);
+    table_deinit(&test);
+}
+
+/* Its twin is refused: where somebody has written the ids, the same one is the same row. */
+static void test_rows_of_which_one_file_names_the_ids_are_the_same(void **state)
+{
+    (void)state;
+    for (int counted = 0; counted < 3; counted++) {
+        struct table train = table_of(0, ROWS, 1), test = table_of(0, 9, 1);
+        struct validate v;
+        struct error err = {0};
+
+        train.counted = counted == 1;
+        test.counted = counted == 2;
+        assert_int_equal(STATUS_DATA, validate_split(&v, &train, &test, 0.25, &err));
+        assert_string_equal("0", table_id(&test, 0));
+        table_deinit(&train);
+        table_deinit(&test);
+    }
+}
+
+static void test_what_is_left_can_be_looked_at_before_the_split(void **state)
+{
+    struct table train = table_of(0, ROWS, 2), left, none = {0};
+    struct error err = {0};
+    struct validate v;
+
+    (void)state;
+    assert_int_equal(STATUS_OK, validate_left(&left, &train, 0.3, &err));
+    assert_int_equal(ROWS, train.rows);
+    split(&v, &train, &none, 0.3);
+    assert_true(table_same_ids(&left, &train));
+    assert_memory_equal(left.x, train.x, left.rows * left.cols * sizeof *left.x);
+    table_deinit(&left);
+    assert_int_equal(STATUS_DATA, validate_left(&left, &train, 0.3, &err)); /* all of them */
+    assert_int_equal(STATUS_DATA, validate_left(&left, &train, 1, &err));   /* none */
+    assert_null(left.x);
+    validate_deinit(&v);
+    table_deinit(&train);
+    table_deinit(&none);
+}
+
 static void refused(size_t rows, uint32_t test_first, size_t test_rows, double share)
 {
     struct table train = table_of(0, rows, 1), test = {0};
@@ -188,6 +255,9 @@ int main(void)
         cmocka_unit_test(test_a_larger_share_only_adds_rows),
         cmocka_unit_test(test_a_split_with_nothing_on_one_side_is_refused),
         cmocka_unit_test(test_a_row_that_is_also_tested_by_is_refused),
+        cmocka_unit_test(test_rows_that_two_files_have_counted_are_other_rows),
+        cmocka_unit_test(test_rows_of_which_one_file_names_the_ids_are_the_same),
+        cmocka_unit_test(test_what_is_left_can_be_looked_at_before_the_split),
         cmocka_unit_test(test_labels_are_cut_as_their_rows_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
