@@ -390,6 +390,7 @@ static enum status keep_back(struct party_inputs *in, struct error *err)
         s = persons_split(&in->persons, &v, err);
     if (s == STATUS_OK && in->labels.rows > 0)
         s = validate_cut(&v, &in->labels, err);
+    in->kept_back = v.train - v.left;
     validate_deinit(&v);
     return s;
 }

@@ -22,6 +22,7 @@ struct party_inputs {
     uint32_t self; /* index in the roster */
     struct sign_key key;
     struct table train, test; /* test: with what data.validate keeps back; or no rows */
+    size_t kept_back;         /* of the rows of test: those that it keeps back */
     struct schema schema;     /* how both came out of their files; empty for IDX */
     struct scale scale;       /* what data.scale has made of them; cols 0: nothing */
     struct table labels;      /* of the training rows, when this party holds them */

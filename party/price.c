@@ -11,6 +11,7 @@
 #include "common/privacy/paper.h"
 #include "party/books.h"
 #include "party/train/bottom.h"
+#include "party/train/course.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,6 +81,7 @@ static void give_shape(struct plan *p, const struct party_inputs *in)
     p->shape.parties = (uint32_t)in->roster.n;
     p->shape.train_rows = (uint32_t)in->train.rows;
     p->shape.test_rows = (uint32_t)in->test.rows;
+    p->shape.validate_rows = (uint32_t)in->kept_back;
     if (p->model.task == TASK_AUTO)
         p->model.task = TASK_BINARY;
     p->shape.outputs =
@@ -97,6 +99,10 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
     s = read_ledger(out, in, err);
     if (s == STATUS_OK && file != NULL)
         s = read_plan(p, file, err);
+    else
+        p->data.validate = in->config.validate;
+    if (s == STATUS_OK)
+        s = party_course_keeps_back(p, &in->config, err);
     if (s != STATUS_OK)
         return s;
     give_shape(p, in);

@@ -128,6 +128,7 @@ struct server_peer {
 
 /* What AGREE and CONFIRM have of this generation. */
 struct server_agree {
+    uint64_t offered_us;            /* when the set was */
     uint64_t until_us;              /* who is behind may catch up until then */
     struct agree_hello *hellos;     /* by member */
     struct agree_confirm *confirms; /* by member */

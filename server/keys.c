@@ -77,6 +77,7 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
     f->set.known = ++f->set.generation;
     choose_members(f);
     sm_move(&f->sm, PHASE_AGREE, f->set.generation);
+    f->agree.offered_us = f->now_us;
     f->agree.until_us =
         f->now_us + 1000ull * phase_row(PHASE_AGREE)->patiences * server_limit_ms(f, false);
     if (raise_floor(f) != STATUS_OK || server_compare_begin(f) != STATUS_OK)
@@ -186,6 +187,15 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
     return server_answered(f, peer) ? all_agreed(f, a) : next_of(NEXT_WAIT);
 }
 
+/* A wish takes no keys and no work: who comes with one as the last, after a quarter of what there
+ * is to answer in, has kept the others waiting for a set that is not played. */
+static bool is_late(const struct server_federation *f)
+{
+    const bool hurries = f->terms.straggler == STRAGGLER_DROP;
+
+    return f->now_us - f->agree.offered_us > 1000ull * server_limit_ms(f, hurries) / 4;
+}
+
 /* Its word counts of the set that stands, which is left alone until all have spoken: as a rule all
  * who remain say the same of it, and one generation is enough for that.  It is no loss of this
  * party's (E6): whoever was late has made the set what it is.  Until a generation begins it is
@@ -209,6 +219,8 @@ struct server_next server_too_small(struct server_federation *f, uint32_t peer,
     server_refuses_set(f, peer);
     p->member = -1;
     f->set.left++;
+    if (server_all_answered(f) && is_late(f))
+        server_stalled(f, peer);
     return server_all_answered(f) ? next_of(NEXT_SET) : next_of(NEXT_WAIT);
 }
 

@@ -14,6 +14,17 @@ void party_course_deinit(struct party_course *c)
 
 /* --- a plan --- */
 
+enum status party_course_keeps_back(const struct plan *p, const struct config_party *c,
+                                    struct error *err)
+{
+    if (p->data.validate >= c->validate && p->data.validate <= c->validate)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA,
+                     "data.validate: the server's plan keeps %g of the training rows back, "
+                     "this side's data.validate %g",
+                     p->data.validate, c->validate);
+}
+
 static enum status check_shape(const struct plan *p, const struct party_setup *setup,
                                struct error *err)
 {
@@ -25,11 +36,8 @@ static enum status check_shape(const struct plan *p, const struct party_setup *s
         return error_set(err, STATUS_PROTOCOL,
                          "the server's plan: for %u parties, the roster has %zu", p->shape.parties,
                          setup->roster->n);
-    if (p->data.validate < setup->config->validate || p->data.validate > setup->config->validate)
-        return error_set(err, STATUS_DATA,
-                         "data.validate: the server's plan keeps %g of the training rows back, "
-                         "this side's data.validate %g",
-                         p->data.validate, setup->config->validate);
+    if (party_course_keeps_back(p, setup->config, err) != STATUS_OK)
+        return err->status;
     if (p->shape.train_rows == setup->data.train->rows &&
         p->shape.test_rows == setup->data.test->rows)
         return STATUS_OK;

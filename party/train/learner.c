@@ -103,12 +103,11 @@ enum status party_learner_receive(struct party_learner *l, struct wire_bytes gra
     return STATUS_OK;
 }
 
-void party_learner_advance(struct party_learner *l, const uint8_t playing[DIGEST_BYTES])
+void party_learner_advance(struct party_learner *l)
 {
     trail_add(&l->trail, &l->digest, l->applied, l->bottom.back.received,
               party_step_bytes(l, l->bottom.batch_rows));
     l->trained = true;
-    memcpy(l->trained_in, playing, sizeof l->trained_in);
     party_best_pass(&l->best, &l->bottom.net, l->applied, l->applied + 1);
     if (++l->applied > l->behind.furthest)
         l->behind.furthest = l->applied;
@@ -127,6 +126,12 @@ void party_learner_reopen(struct party_learner *l)
         return;
     party_best_unsettle(&l->best, &l->bottom.net);
     l->final = false;
+}
+
+void party_learner_released(struct party_learner *l, const uint8_t playing[DIGEST_BYTES])
+{
+    l->released = true;
+    memcpy(l->released_in, playing, sizeof l->released_in);
 }
 
 enum status party_note_before(struct party_learner *l, const struct plan *p, struct error *err)

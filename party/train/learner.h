@@ -35,9 +35,10 @@ struct party_learner {
     struct trail trail;   /* after `applied` steps */
     uint64_t applied;     /* training steps that are behind this party */
     bool trained;         /* by this process or one before it; whatever `applied` is by now */
-    uint8_t trained_in[DIGEST_BYTES]; /* the number of the playing that its last step was of */
-    bool pending;                     /* an upload for step `applied` awaits its gradient */
-    bool final;                       /* the last broadcast has come, and no step since */
+    bool released;        /* a round of its own was closed: released, and paid for ... */
+    uint8_t released_in[DIGEST_BYTES]; /* ... in the playing of this number, the last such one */
+    bool pending;                      /* an upload for step `applied` awaits its gradient */
+    bool final;                        /* the last broadcast has come, and no step since */
     bool left_out; /* the run is complete, without the last of this party's steps */
     struct party_behind behind;
     struct buf undo; /* what the present step changes, as it was before; empty: nothing to undo */
@@ -58,8 +59,10 @@ enum status party_learner_receive(struct party_learner *l, struct wire_bytes gra
                                   uint32_t rows, struct error *err) MUST_USE;
 /* The same in bytes. */
 size_t party_step_bytes(const struct party_learner *l, uint32_t rows);
-/* One more step is behind this party: what came down for it, in this playing. */
-void party_learner_advance(struct party_learner *l, const uint8_t playing[DIGEST_BYTES]);
+/* One more step is behind this party: what came down for it. */
+void party_learner_advance(struct party_learner *l);
+/* A round of this playing is behind this party that it has released and paid for. */
+void party_learner_released(struct party_learner *l, const uint8_t playing[DIGEST_BYTES]);
 
 /* The server names the best evaluation; or has, and this party has gone back since. */
 void party_learner_best(struct party_learner *l, uint64_t step);

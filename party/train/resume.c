@@ -28,12 +28,13 @@ struct kept {
     bool fitted;            /* and data.scale fit */
     bool raw;               /* the bottom has counted as raw: for good */
     bool trained;           /* it has taken a step; under drop `applied` may be put back to 0 */
+    bool released;          /* a round of it was closed, in the playing below */
     bool final;             /* the last broadcast has come */
     struct party_paid paid; /* how far the ledger had come */
     /* For the package, which this process may have to write without another offer. */
     uint32_t made; /* enum account_bottom */
     double step_noise, reach;
-    uint8_t playing[WIRE_DIGEST_BYTES], trained_in[WIRE_DIGEST_BYTES];
+    uint8_t playing[WIRE_DIGEST_BYTES], released_in[WIRE_DIGEST_BYTES];
     uint8_t trail[WIRE_DIGEST_BYTES];
     uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
 };
@@ -42,12 +43,13 @@ static const struct record_field kept_field[] = {
     RECORD_FIELD(struct kept, version),     RECORD_FIELD(struct kept, applied),
     RECORD_FIELD(struct kept, plan_len),    RECORD_FIELD(struct kept, train),
     RECORD_FIELD(struct kept, fitted),      RECORD_FIELD(struct kept, raw),
-    RECORD_FIELD(struct kept, trained),     RECORD_FIELD(struct kept, trained_in),
-    RECORD_FIELD(struct kept, final),       RECORD_FIELD(struct kept, paid.last),
-    RECORD_FIELD(struct kept, paid.rounds), RECORD_FIELD(struct kept, paid.step),
-    RECORD_FIELD(struct kept, made),        RECORD_FIELD(struct kept, step_noise),
-    RECORD_FIELD(struct kept, reach),       RECORD_FIELD(struct kept, playing),
-    RECORD_FIELD(struct kept, trail),       RECORD_FIELD(struct kept, deal),
+    RECORD_FIELD(struct kept, trained),     RECORD_FIELD(struct kept, released),
+    RECORD_FIELD(struct kept, released_in), RECORD_FIELD(struct kept, final),
+    RECORD_FIELD(struct kept, paid.last),   RECORD_FIELD(struct kept, paid.rounds),
+    RECORD_FIELD(struct kept, paid.step),   RECORD_FIELD(struct kept, made),
+    RECORD_FIELD(struct kept, step_noise),  RECORD_FIELD(struct kept, reach),
+    RECORD_FIELD(struct kept, playing),     RECORD_FIELD(struct kept, trail),
+    RECORD_FIELD(struct kept, deal),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -82,6 +84,7 @@ enum status party_train_save(const void *state, struct buf *out)
         .fitted = fitted(setup),
         .raw = p->purse.raw,
         .trained = p->learner.trained,
+        .released = p->learner.released,
         .made = p->purse.mechanism.bottom,
         .step_noise = p->purse.mechanism.step_noise,
         .reach = party_round_reach(&p->round),
@@ -93,7 +96,7 @@ enum status party_train_save(const void *state, struct buf *out)
     if (!p->course.planned)
         return STATUS_OK; /* nothing that another start would not make as well */
     memcpy(k.playing, p->course.playing, sizeof k.playing);
-    memcpy(k.trained_in, p->learner.trained_in, sizeof k.trained_in);
+    memcpy(k.released_in, p->learner.released_in, sizeof k.released_in);
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
     s = record_print(out, kept_field, KEPT_FIELDS, &k);
@@ -184,6 +187,21 @@ static enum status check_kept(struct party_train *p, const struct kept *k)
     return party_witness_restore(&p->purse.witness, setup, &k->paid, err);
 }
 
+/* A process that died may have paid for rounds after its checkpoint, which the replays to come are
+ * of.  A checkpoint with steps says itself whether they were paid for; of one before the first step
+ * the ledger tells, which has grown since, or the operator, who has let it go. */
+static void restore_released(struct party_train *p, const struct kept *k)
+{
+    const struct party_setup *setup = p->host->setup;
+    const bool since = k->applied == 0 && !k->trained &&
+                       setup->ledger.sequence(setup->ledger.owner) > k->paid.last;
+
+    if (k->released)
+        party_learner_released(&p->learner, k->released_in);
+    else if (since || k->paid.rounds == PARTY_PAID_FORGOTTEN)
+        party_learner_released(&p->learner, k->playing);
+}
+
 static enum status restore(struct party_train *p, const struct kept *k, const uint8_t *at,
                            size_t left)
 {
@@ -198,7 +216,7 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
     p->keep.last_step = p->keep.kept_step = p->learner.applied;
     p->keep.any = true;
     memcpy(p->course.playing, k->playing, sizeof k->playing);
-    memcpy(p->learner.trained_in, k->trained_in, sizeof k->trained_in);
+    restore_released(p, k);
     p->purse.mechanism.bottom = (enum account_bottom)k->made;
     p->purse.mechanism.step_noise = k->step_noise;
     p->round.reach = k->reach;

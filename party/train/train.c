@@ -217,15 +217,16 @@ static enum party_next timer(void *state, bool connected)
 
 /* --- its end --- */
 
-/* Is what this party has a part of the model that the run makes?  Where all wait each step is
- * everybody's.  Else `applied` is what the server says, and so is the end: the party must have
- * closed a round of this playing, which it has released and paid for. */
+/* Is what this party has a part of the model that the run makes?  `applied` is what the server
+ * says, what it replays is its word alone, and so is the end: the party must have closed a round of
+ * this playing, which it has released and paid for; and where nothing is replayed to it, of those
+ * that its model knows. */
 static bool has_part(const struct party_train *p)
 {
     const struct party_learner *l = &p->learner;
 
-    return !p->course.does_without ||
-           (l->trained && memcmp(l->trained_in, p->course.playing, sizeof l->trained_in) == 0);
+    return l->released && (l->trained || !p->course.does_without) &&
+           memcmp(l->released_in, p->course.playing, sizeof l->released_in) == 0;
 }
 
 /* The run is complete: if this party never came to its end, that is so under wait only when its

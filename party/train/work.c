@@ -118,7 +118,9 @@ enum status party_work_step(struct party_learner *l, struct party_round *r, stru
     } else if (s == STATUS_OK) {
         if (apply)
             party_sent_close(&l->sent);
-        party_learner_advance(l, c->playing);
+        if (r->task.work == WORK_ROUND) /* a replay is what the server says, and costs nothing */
+            party_learner_released(l, c->playing);
+        party_learner_advance(l);
     }
     spans_add(h->spans, SPAN_COMPUTE, h->setup->clock_us() - start);
     return s;

@@ -67,6 +67,11 @@ read -r same kept left tested <said.rows
 same True "$same" 'test rows alone have scores'
 expect 0 "$left training and $tested test rows, $kept to choose by" '-n counts them by the same hash' \
     "$VFL_BIN/vfl-server" -c masked/server/config.yaml -n --set data.validate=0.2
+"$VFL_BIN/vfl-server" -c masked/server/config.yaml -n --set data.validate=0.2 --set training.patience=3 >plan.yaml
+expect 0 "policy accepts it" 'a party prices such a plan' \
+    "$VFL_BIN/vfl-party" -c masked/party-1/config.yaml -n --plan plan.yaml --set data.validate=0.2
+expect 2 'keeps 0.2 of the training rows back, this side.* 0.1' 'and no other share of them' \
+    "$VFL_BIN/vfl-party" -c masked/party-1/config.yaml -n --plan plan.yaml --set data.validate=0.1
 
 expect 0 '' 'under shares' patient coded --set protocol.aggregation=coded
 ends_there coded --set protocol.aggregation=coded

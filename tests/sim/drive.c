@@ -124,7 +124,8 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
         *(up ? &p->hole_up : &p->hole_down) = true;
     if (r != NULL && (r->act == SIM_SWALLOW || r->act == SIM_HOLE))
         return;
-    flight_add(s, party, up, &m, r != NULL && r->act == SIM_DELAY ? r->us : 0,
+    flight_add(s, party, up, &m,
+               r != NULL && (r->act == SIM_DELAY || r->act == SIM_ALTER) ? r->us : 0,
                r != NULL && r->act == SIM_CUT_AFTER);
     if (r != NULL && r->act == SIM_REPEAT)
         flight_add(s, party, up, &m, 0, false);

@@ -31,7 +31,7 @@ enum sim_act {
     SIM_CUT_AFTER,  /* delivered, then the connection breaks */
     SIM_DELAY,      /* delivered `us` later than usual, and so is all that follows on this link */
     SIM_REPEAT,     /* delivered twice */
-    SIM_ALTER,      /* `alter` is called on the message before it is packed */
+    SIM_ALTER,      /* `alter` is called on the message before it is packed; it may come late */
     SIM_SWALLOW,    /* not delivered, the connection stays */
     SIM_HOLE,       /* nor is anything after it, on this connection in this direction */
     SIM_KILL, /* the sender's process dies instead of sending, and is started anew from what is

@@ -1,8 +1,11 @@
 /* test_ended_early.c -- a server that says too early that the run is over: what a party keeps.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/crypto/digest.h"
+#include "common/flow/trail.h"
 #include "party/checkpoint.h"
 #include "party/session.h"
+#include "server/federation.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/world.h"
@@ -347,6 +350,83 @@ static void test_nor_by_one_that_is_refused(void **state)
     sim_free(s);
 }
 
+/* --- steps that are replayed --- */
+
+/* An honest server would refuse who has lost its model; this one takes it. */
+static void to_one_that_resumes(struct wire_msg *m, void *owner)
+{
+    static struct trail trail;
+    struct digest d = {0};
+
+    trail_begin(&trail, &d, world_federation(owner)->terms.digest);
+    digest_deinit(&d);
+    m->join.resumes = true;
+    m->join.trail = trail.value;
+}
+
+/* Under wait the party is killed when the last broadcast is on its way; its next process catches up
+ * by replay, and closes.  Its ledger has as many numbers as the run has steps. */
+static struct sim *replayed_to_the_end(bool disk_lost)
+{
+    struct sim_options o = three("protocol.straggler=wait");
+    struct sim *s = sim_new(&o);
+
+    expect_until(s, "server: broadcast last\n", 1);
+    assert_true(s->party[LIED_TO].disk.saved.len > 0);
+    if (disk_lost) {
+        s->party[LIED_TO].disk.saved.len = 0;
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = LIED_TO,
+                                      .kind = WIRE_JOIN,
+                                      .nth = 1,
+                                      .alter = to_one_that_resumes,
+                                      .owner = s});
+    }
+    sim_kill_at(s, LIED_TO, sim_now_us(s) + 1);
+    sim_run(s, HOUR_US);
+    assert_true(expect_count(s, "p2: behind\n") > 0);
+    assert_true(sim_party_report(s, LIED_TO)->progress.final);
+    assert_int_equal(sim_party_report(s, LIED_TO)->progress.rounds, 0);
+    return s;
+}
+
+/* Of a run that is not this party's yet, as far as it knows, a replay is the server's word. */
+static void test_nor_do_steps_that_are_replayed(void **state)
+{
+    struct sim *s = replayed_to_the_end(true);
+
+    (void)state;
+    assert_false(sim_party_report(s, LIED_TO)->progress.has_part);
+    sim_free(s);
+}
+
+/* The negative twin: what its ledger has paid for since the checkpoint are the rounds of this run.
+ */
+static void test_replays_of_what_was_paid_for_are_a_part_of_the_model(void **state)
+{
+    struct sim *s = replayed_to_the_end(false);
+
+    (void)state;
+    assert_true(sim_party_report(s, LIED_TO)->progress.has_part);
+    sim_free(s);
+}
+
+/* A checkpoint with steps that nothing was paid for stays so, whatever else is charged meanwhile.
+ */
+static void test_nor_does_what_another_run_pays_for(void **state)
+{
+    struct sim *s = replayed_to_the_end(true);
+    struct buf *kept = &s->party[LIED_TO].disk.saved;
+
+    (void)state;
+    kept->len = 0;
+    assert_int_equal(party_session_save(s->party[LIED_TO].session, kept), STATUS_OK);
+    s->party[LIED_TO].disk.ledger.number += 5;
+    world_new_party(s, LIED_TO);
+    assert_false(sim_party_report(s, LIED_TO)->progress.has_part);
+    sim_free(s);
+}
+
 /* --- the last broadcast --- */
 
 static void to_the_last(struct wire_msg *m, void *owner)
@@ -454,6 +534,9 @@ int main(void)
         cmocka_unit_test(test_steps_of_this_playing_are_a_part_of_its_model),
         cmocka_unit_test(test_nor_do_they_cease_to_be_by_an_offer_of_another),
         cmocka_unit_test(test_nor_by_one_that_is_refused),
+        cmocka_unit_test(test_nor_do_steps_that_are_replayed),
+        cmocka_unit_test(test_replays_of_what_was_paid_for_are_a_part_of_the_model),
+        cmocka_unit_test(test_nor_does_what_another_run_pays_for),
         cmocka_unit_test(test_an_end_before_the_plans_is_a_violation),
         cmocka_unit_test(test_with_a_target_in_the_plan_it_is_none),
         cmocka_unit_test(test_a_model_that_is_trained_on_is_not_final),

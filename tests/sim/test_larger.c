@@ -417,6 +417,67 @@ static void test_what_is_said_of_a_set_that_is_no_more_counts_for_nothing(void *
     sim_free(s);
 }
 
+/* --- who says so late --- */
+
+static void wish_of_now(struct wire_msg *m, void *owner)
+{
+    const uint64_t generation = world_federation(owner)->set.generation;
+    struct wish w = {generation};
+
+    if (generation > 1)
+        wish(m, &w);
+}
+
+/* p5 is gone for good; whenever p1 is let in it asks for a larger set, so long after the offer. */
+static struct sim *with_wishes(uint64_t late_us)
+{
+    struct sim_options o = options_of(5);
+    struct sim *s;
+
+    o.sets[3] = "training.epochs=30";
+    s = sim_new(&o);
+    sim_rule(s, (struct sim_rule){.act = SIM_KILL,
+                                  .from = 4,
+                                  .kind = WIRE_UPLOAD,
+                                  .nth = 3,
+                                  .how = {.down_us = 2 * HOUR_US}});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 0,
+                                  .kind = WIRE_HELLO,
+                                  .alter = wish_of_now,
+                                  .owner = s,
+                                  .us = late_us});
+    sim_run(s, HOUR_US);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 1; i < 4; i++)
+        assert_int_equal(world_federation(s)->peer[i].stalled, 0);
+    return s;
+}
+
+/* It is no loss, but all the others have waited for it. */
+static void test_who_asks_for_a_larger_set_just_in_time_over_and_over_is_shut_out(void **state)
+{
+    struct sim *s = with_wishes(90000);
+
+    (void)state;
+    assert_true(world_federation(s)->peer[0].barred);
+    assert_int_equal(expect_count(s, "p1: refuse\n"), 0); /* its hellos are altered on their way */
+    assert_true(expect_count(s, "p1: hello\n") < 20);
+    sim_free(s);
+}
+
+/* The negative twin: who asks for one at once may do so whenever it is let in. */
+static void test_who_asks_for_one_at_once_owes_nothing(void **state)
+{
+    struct sim *s = with_wishes(0);
+
+    (void)state;
+    assert_false(world_federation(s)->peer[0].barred);
+    assert_int_equal(world_federation(s)->peer[0].stalled, 0);
+    assert_true(expect_count(s, "p1: hello\n") > 25);
+    sim_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +495,8 @@ int main(void)
         cmocka_unit_test(test_who_sat_out_is_there_for_the_next_job),
         cmocka_unit_test(test_a_larger_set_is_asked_for_instead_of_a_hello_alone),
         cmocka_unit_test(test_what_is_said_of_a_set_that_is_no_more_counts_for_nothing),
+        cmocka_unit_test(test_who_asks_for_a_larger_set_just_in_time_over_and_over_is_shut_out),
+        cmocka_unit_test(test_who_asks_for_one_at_once_owes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
