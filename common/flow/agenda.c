@@ -101,6 +101,24 @@ bool agenda_due(const struct agenda *a, uint64_t done)
     return a->every < 1 || count_until(a->every, done) > count_until(a->every, done - 1);
 }
 
+uint64_t agenda_last_due(const struct agenda *a, uint64_t done)
+{
+    const uint64_t sweeps = agenda_sweeps_until(a, done);
+    uint64_t before = 0; /* the first step at which there are as many lies in (before, done] */
+
+    if (sweeps == 0)
+        return 0;
+    while (done - before > 1) {
+        const uint64_t middle = before + (done - before) / 2;
+
+        if (agenda_sweeps_until(a, middle) == sweeps)
+            done = middle;
+        else
+            before = middle;
+    }
+    return done;
+}
+
 uint32_t agenda_batch_rows(const struct agenda *a, const struct plan *p, uint64_t step)
 {
     const uint32_t k = p->protocol.fedvs.segments;

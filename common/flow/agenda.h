@@ -57,6 +57,8 @@ bool agenda_due(const struct agenda *a, uint64_t done);
 
 /* Evaluations due once `done` steps are done, this one included: the number of a sweep. */
 uint64_t agenda_sweeps_until(const struct agenda *a, uint64_t done);
+/* After which of the first `done` steps the last of these was; 0: none yet. */
+uint64_t agenda_last_due(const struct agenda *a, uint64_t done);
 
 /* Rows of training step `step`, padding included: at most K - 1 for each coded row more than
  * schedule_batch gives, and exactly as many with one segment. */

@@ -46,15 +46,11 @@ static void keep_last(struct party_best *b)
 
 void party_best_pass(struct party_best *b, const struct nn_net *net, uint64_t before, uint64_t now)
 {
-    uint64_t due = now;
-
     if (b->agenda == NULL ||
         agenda_sweeps_until(b->agenda, now) <= agenda_sweeps_until(b->agenda, before))
         return;
-    while (!agenda_due(b->agenda, due))
-        due--;
     nn_net_copy_params(net, b->last.params);
-    b->last.step = due;
+    b->last.step = agenda_last_due(b->agenda, now);
     if (b->named > before && b->named <= now) { /* steps that it sat out have changed nothing */
         keep_last(b);
         b->kept.step = b->named;

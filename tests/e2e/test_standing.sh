@@ -24,7 +24,8 @@ start() { # server | 1 | 2 | 3
         [ -z "$fedvs" ] || encodings='[pbm,fixed]'
         # shellcheck disable=SC2086 # fedvs: words, or nothing
         "$VFL_BIN/vfl-party" -c run/party-"$1"/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
-            --set policy.encodings="$encodings" $fedvs --set data.predict=run/data/party-"$1"-test.csv >>party-"$1".log 2>&1 &
+            --set policy.encodings="$encodings" $fedvs --set data.predict=run/data/party-"$1"-test.csv \
+            >>party-"$1".log 2>&1 &
     fi
     echo $! >"$1.pid"
 }

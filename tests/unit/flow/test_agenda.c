@@ -69,7 +69,7 @@ static void expect_as_counted(const struct plan *p, struct fraction epochs, stru
 {
     uint64_t rounds = ceil_of(p->shape.train_rows, p->training.batch);
     uint64_t steps = ceil_of(epochs.a * rounds, epochs.b);
-    uint64_t sweeps = 0, released = 0;
+    uint64_t sweeps = 0, last = 0, released = 0;
     struct agenda_releases price;
     struct agenda a;
 
@@ -91,6 +91,8 @@ static void expect_as_counted(const struct plan *p, struct fraction epochs, stru
                      (unsigned long long)steps);
         sweeps += due;
         assert_int_equal(agenda_sweeps_until(&a, done), sweeps);
+        last = due ? done : last;
+        assert_int_equal(agenda_last_due(&a, done), last);
         released += agenda_batch_rows(&a, p, done - 1);
     }
     assert_int_equal(a.sweeps, sweeps);
