@@ -107,14 +107,15 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
     r->fresh = s == STATUS_OK && r->saved.len == 0;
-    r->unpaid = s == STATUS_OK && (r->fresh || runs_is_unpaid(r->folder));
+    r->unpaid = s == STATUS_OK && (!runs_is_kept(r->folder) || runs_is_unpaid(r->folder));
     if (r->fresh)
         s = holdings_remove(&r->holdings, err); /* nobody goes on with them */
     if (s == STATUS_OK && r->saved.len > 0)
         setup->saved = (struct party_saved){.last = r->saved.data,
                                             .last_n = r->saved.len,
                                             .before = r->saved_before.data,
-                                            .before_n = r->saved_before.len};
+                                            .before_n = r->saved_before.len,
+                                            .unpaid = r->unpaid};
     return s;
 }
 
@@ -288,6 +289,9 @@ static enum status end_training(struct party_run *r, struct error *err)
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
     if (is_of_the_run(r, needed) && written == STATUS_OK)
         written = keep_model(r, needed, &unwritten);
+    if (rep->progress.final && !rep->progress.has_part)
+        log_warn("nothing shows that this party has paid for a round of this run: it keeps no "
+                 "model of it");
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);
     if ((!needed || !rep->shared) && written == STATUS_OK)

@@ -40,6 +40,7 @@ struct party_answers {
 struct party_saved {
     const uint8_t *last, *before;
     size_t last_n, before_n;
+    bool unpaid; /* nothing was charged for it so far, for all that is known */
 };
 
 /* Memory for the shares of everybody's data (fedvs), which may be more than the machine has and

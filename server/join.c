@@ -113,8 +113,12 @@ static uint32_t claim_as_much(const struct server_federation *f, uint64_t genera
     return n;
 }
 
+/* Far below where the count would end, and wrap. */
+#define BELIEVED_MAX (1ull << 62)
+
 /* The highest generation that more parties claim than may lie, or all of them: some of these were
- * offered it or a later one, by whoever was the server then. */
+ * offered it or a later one, by whoever was the server then.  How many may lie is the job's to say:
+ * between two of them nobody is believed. */
 static uint64_t claimed_by_most(const struct server_federation *f)
 {
     const uint32_t liars = f->terms.colluders > 0 ? f->terms.colluders : 1;
@@ -122,9 +126,10 @@ static uint64_t claimed_by_most(const struct server_federation *f)
     uint64_t most = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        if (f->peer[i].claimed > most && claim_as_much(f, f->peer[i].claimed) >= enough)
+        if (f->peer[i].claimed > most && f->peer[i].claimed < BELIEVED_MAX &&
+            claim_as_much(f, f->peer[i].claimed) >= enough)
             most = f->peer[i].claimed;
-    return most;
+    return f->play.idle ? 0 : most;
 }
 
 /* A single claim is not believed: it could drive the count to its end. */

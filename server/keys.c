@@ -187,8 +187,8 @@ struct server_next server_hello(struct server_federation *f, struct actions *a, 
     return server_answered(f, peer) ? all_agreed(f, a) : next_of(NEXT_WAIT);
 }
 
-/* A wish takes no keys and no work: who comes with one as the last, after a quarter of what there
- * is to answer in, has kept the others waiting for a set that is not played. */
+/* Who comes with a wish as the last, after a quarter of what there is to answer in, has kept the
+ * others waiting for a set that is not played.  It may be at work on the round before. */
 static bool is_late(const struct server_federation *f)
 {
     const bool hurries = f->terms.straggler == STRAGGLER_DROP;
@@ -219,8 +219,7 @@ struct server_next server_too_small(struct server_federation *f, uint32_t peer,
     server_refuses_set(f, peer);
     p->member = -1;
     f->set.left++;
-    if (server_all_answered(f) && is_late(f))
-        server_stalled(f, peer);
+    p->refused.late += server_all_answered(f) && is_late(f);
     return server_all_answered(f) ? next_of(NEXT_SET) : next_of(NEXT_WAIT);
 }
 

@@ -155,7 +155,7 @@ static bool has_refused(const struct server_federation *f, uint32_t peer, const 
         if (memcmp(set, r->set[k], sizeof set) == 0)
             return true;
     }
-    return r->n == SERVER_REFUSED_MAX && n < f->terms.roster->n;
+    return (r->n == SERVER_REFUSED_MAX || r->late >= SERVER_REFUSED_MAX) && n < f->terms.roster->n;
 }
 
 /* --- the seats --- */

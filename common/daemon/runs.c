@@ -14,14 +14,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool runs_is_kept(const char *folder)
+{
+    struct stat is;
+
+    return lstat(folder, &is) == 0;
+}
+
 enum status runs_room(const char *state, const char *folder, struct error *err)
 {
     char path[PATH_MAX];
-    struct stat is;
     size_t n = 0;
     DIR *d;
 
-    if (lstat(folder, &is) == 0)
+    if (runs_is_kept(folder))
         return STATUS_OK;
     snprintf(path, sizeof path, "%s/runs", state);
     d = opendir(path);

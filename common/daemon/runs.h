@@ -25,6 +25,7 @@ enum status runs_each(const char *state,
 /* Whoever offers jobs could have folders kept for which this side's ledger says nothing, as many as
  * it likes: of these, which have a file `unpaid` in them, the newest RUNS_UNPAID_MAX stay. */
 bool runs_is_unpaid(const char *folder);
+bool runs_is_kept(const char *folder); /* there is such a folder, whatever is in it */
 /* It is the newest of them, and the oldest go with all that is in them. */
 enum status runs_mark_unpaid(const char *state, const char *folder, struct error *err) MUST_USE;
 /* Something is about to be charged for it. */

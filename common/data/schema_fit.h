@@ -16,7 +16,8 @@ enum {
  * stands in for them, and an indicator when there are any.  A column of text that differs nearly
  * everywhere says nothing of a row: it is ignored, and the log says so.  Rows that intake.h has
  * read and t has not decide nothing: s becomes what it would be of a file without them, but that
- * levels of theirs alone stay in it, with a count of 0, as what no training row has. */
+ * levels of theirs alone stay in it, with a count of 0, as what no training row has (and use up
+ * LEVELS_MAX), and that intake.h takes a column's kind from the file's first value. */
 enum status schema_fit(struct schema *s, const struct table *t, struct error *err) MUST_USE;
 
 #endif

@@ -60,11 +60,11 @@ struct party_course {
                         */
 };
 
-/* A text of the server's: read, and checked against the roster and the rows of this party.  What
- * follows from it is there when that is STATUS_OK, but for what takes memory. */
 /* Are the rows to choose by the same on both sides?  STATUS_DATA: they are not. */
 enum status party_course_keeps_back(const struct plan *p, const struct config_party *c,
                                     struct error *err) MUST_USE;
+/* A text of the server's: read, and checked against the roster and the rows of this party.  What
+ * follows from it is there when that is STATUS_OK, but for what takes memory. */
 enum status party_course_read(struct party_course *c, const struct party_setup *setup,
                               const uint8_t *text, size_t n, struct error *err) MUST_USE;
 enum status party_course_make_room(struct party_course *c, const uint8_t *text, size_t n) MUST_USE;

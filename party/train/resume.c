@@ -189,11 +189,12 @@ static enum status check_kept(struct party_train *p, const struct kept *k)
 
 /* A process that died may have paid for rounds after its checkpoint, which the replays to come are
  * of.  A checkpoint with steps says itself whether they were paid for; of one before the first step
- * the ledger tells, which has grown since, or the operator, who has let it go. */
+ * the ledger tells, which has grown since, and not for other runs alone; or the operator, who has
+ * let it go. */
 static void restore_released(struct party_train *p, const struct kept *k)
 {
     const struct party_setup *setup = p->host->setup;
-    const bool since = k->applied == 0 && !k->trained &&
+    const bool since = k->applied == 0 && !k->trained && !setup->saved.unpaid &&
                        setup->ledger.sequence(setup->ledger.owner) > k->paid.last;
 
     if (k->released)

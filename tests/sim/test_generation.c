@@ -28,16 +28,22 @@ enum { PARTIES = 3, LIAR = 2, TIMES = 12 };
 
 /* --- the floor under what a later process knows --- */
 
-static struct sim *standing(const char *straggler)
+static struct sim *standing_of(uint32_t parties, const char *straggler, const char *aggregation,
+                               const char *privacy)
 {
-    const struct sim_options o = {.parties = PARTIES,
+    const struct sim_options o = {.parties = parties,
                                   .train_rows = 12,
                                   .checkpoint_rounds = 1,
                                   .quiet = true,
                                   .stands = true,
-                                  .sets = {"training.epochs=2", straggler}};
+                                  .sets = {"training.epochs=2", straggler, aggregation, privacy}};
 
     return sim_new(&o);
+}
+
+static struct sim *standing(const char *straggler)
+{
+    return standing_of(PARTIES, straggler, NULL, NULL);
 }
 
 /* An answer to an offer has to name that offer's. */
@@ -152,21 +158,34 @@ static void test_so_is_it_however_often_both_happen(void **state)
 /* The negative twin. */
 /* --- a claim that is beyond all that one party is believed --- */
 
-#define FAR (1ull << 40)
+static const uint64_t FAR = 1ull << 40, NEAR_THE_END = UINT64_MAX - 1;
 
 static void claims_what_is_far(struct wire_msg *m, void *owner)
 {
-    (void)owner;
-    if (m->join.between_jobs && m->join.generation < FAR)
-        m->join.generation = FAR;
+    const uint64_t *far = owner;
+
+    if (m->join.between_jobs && m->join.generation < *far)
+        m->join.generation = *far;
 }
 
-static void were_offered_what_is_far(struct sim *s, int parties)
+static void were_offered(struct sim *s, int parties, const uint64_t *far)
 {
     for (int i = 0; i < parties; i++)
-        sim_rule(s,
-                 (struct sim_rule){
-                     .act = SIM_ALTER, .from = i, .kind = WIRE_JOIN, .alter = claims_what_is_far});
+        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                      .from = i,
+                                      .kind = WIRE_JOIN,
+                                      .alter = claims_what_is_far,
+                                      .owner = (void *)(uintptr_t)far});
+}
+
+/* With some time between jobs before. */
+static void expect_known(struct sim *s, uint64_t known)
+{
+    sim_run(s, HOUR_US);
+    assert_int_equal(world_federation(s)->set.known, 0);
+    play(s, 1);
+    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
+    assert_int_equal(world_federation(s)->set.known, known);
 }
 
 static void test_what_more_than_may_lie_were_offered_is_where_the_server_goes_on(void **state)
@@ -174,7 +193,7 @@ static void test_what_more_than_may_lie_were_offered_is_where_the_server_goes_on
     struct sim *s = standing("protocol.straggler=drop");
 
     (void)state;
-    were_offered_what_is_far(s, 2);
+    were_offered(s, 2, &FAR);
     play(s, 1);
     expect_completed(s);
     assert_true(generation(s) > FAR && generation(s) < FAR + 100);
@@ -186,10 +205,31 @@ static void test_what_one_says_that_it_was_offered_is_refused(void **state)
     struct sim *s = standing("protocol.straggler=drop");
 
     (void)state;
-    were_offered_what_is_far(s, 1);
-    play(s, 1);
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_FAILED);
-    assert_int_equal(world_federation(s)->set.known, 0); /* nobody is offered anything without it */
+    were_offered(s, 1, &FAR);
+    expect_known(s, 0); /* nobody is offered anything without it */
+    sim_free(s);
+}
+
+/* Whatever T was in the job before, or is in none. */
+static void test_so_is_it_of_as_many_as_may_lie(void **state)
+{
+    struct sim *s = standing_of(5, "protocol.straggler=drop", "protocol.aggregation=coded",
+                                "protocol.coded.privacy=2");
+
+    (void)state;
+    were_offered(s, 2, &FAR);
+    expect_known(s, 0);
+    sim_free(s);
+}
+
+/* There the count would end. */
+static void test_what_all_say_is_refused_near_the_end_of_the_count(void **state)
+{
+    struct sim *s = standing("protocol.straggler=drop");
+
+    (void)state;
+    were_offered(s, PARTIES, &NEAR_THE_END);
+    expect_known(s, 0);
     sim_free(s);
 }
 
@@ -331,6 +371,8 @@ int main(void)
         cmocka_unit_test(test_so_is_it_however_often_both_happen),
         cmocka_unit_test(test_what_more_than_may_lie_were_offered_is_where_the_server_goes_on),
         cmocka_unit_test(test_what_one_says_that_it_was_offered_is_refused),
+        cmocka_unit_test(test_so_is_it_of_as_many_as_may_lie),
+        cmocka_unit_test(test_what_all_say_is_refused_near_the_end_of_the_count),
         cmocka_unit_test(test_where_nobody_lies_nothing_is_written),
         cmocka_unit_test(test_what_cannot_be_written_is_not_offered),
         cmocka_unit_test(test_what_is_taken_does_not_wrap),
