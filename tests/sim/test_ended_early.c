@@ -427,6 +427,44 @@ static void test_nor_does_what_another_run_pays_for(void **state)
     sim_free(s);
 }
 
+/* Of a checkpoint from before the first step the ledger's end tells, unless nothing in it is of
+ * this run: p2 has begun anew, and something else is charged before it takes what is replayed. */
+static struct sim *replayed_after_another_run(bool unpaid)
+{
+    struct sim_options o = three("protocol.straggler=wait");
+    struct sim *s = sim_new(&o);
+    struct sim_disk *disk = &s->party[LIED_TO].disk;
+
+    expect_until(s, "server: broadcast last\n", 1);
+    disk->saved.len = 0;
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = LIED_TO,
+                                  .kind = WIRE_JOIN,
+                                  .nth = 1,
+                                  .alter = to_one_that_resumes,
+                                  .owner = s});
+    sim_kill_at(s, LIED_TO, sim_now_us(s) + 1);
+    expect_until(s, "p2: behind\n", 1);
+    disk->ledger.number++;
+    disk->unpaid = unpaid;
+    sim_kill_at(s, LIED_TO, sim_now_us(s) + 1);
+    sim_run(s, HOUR_US);
+    assert_true(sim_party_report(s, LIED_TO)->progress.final);
+    assert_int_equal(sim_party_report(s, LIED_TO)->progress.rounds, 0);
+    return s;
+}
+
+static void test_what_another_run_pays_for_is_no_payment_for_this_one(void **state)
+{
+    (void)state;
+    for (int unpaid = 0; unpaid < 2; unpaid++) {
+        struct sim *s = replayed_after_another_run(unpaid);
+
+        assert_int_equal(sim_party_report(s, LIED_TO)->progress.has_part, !unpaid);
+        sim_free(s);
+    }
+}
+
 /* --- the last broadcast --- */
 
 static void to_the_last(struct wire_msg *m, void *owner)
@@ -537,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_nor_do_steps_that_are_replayed),
         cmocka_unit_test(test_replays_of_what_was_paid_for_are_a_part_of_the_model),
         cmocka_unit_test(test_nor_does_what_another_run_pays_for),
+        cmocka_unit_test(test_what_another_run_pays_for_is_no_payment_for_this_one),
         cmocka_unit_test(test_an_end_before_the_plans_is_a_violation),
         cmocka_unit_test(test_with_a_target_in_the_plan_it_is_none),
         cmocka_unit_test(test_a_model_that_is_trained_on_is_not_final),

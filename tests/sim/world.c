@@ -230,7 +230,8 @@ void world_new_party(struct sim *s, uint32_t i)
         .saved = {.last = p->disk.saved.len > 0 ? p->disk.saved.data : NULL,
                   .last_n = p->disk.saved.len,
                   .before = p->disk.before.data,
-                  .before_n = p->disk.before.len},
+                  .before_n = p->disk.before.len,
+                  .unpaid = p->disk.unpaid},
         .counts = compared_counts(&p->disk.compared),
     };
     struct party_session *old = p->session;

@@ -49,6 +49,7 @@ struct sim_disk {
     struct sim_shares shares, shares_copy;
     struct sim_ledger ledger, ledger_copy;
     bool keeps_shares; /* or else they end with the process */
+    bool unpaid;       /* nothing was charged for the run that `saved` is of */
     bool full;         /* the journal and the floor take nothing more */
     uint64_t floor;    /* of generations, at the server; 0: never raised */
     struct compared compared;
