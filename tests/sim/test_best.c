@@ -364,12 +364,13 @@ static void test_a_server_that_finds_its_run_complete_says_the_same_of_it(void *
     struct sim_options o = options(&modes[0], &t, "40", 3);
     struct left whole;
     char head[65];
-    struct sim *s = sim_new(&o);
+    struct sim *before = sim_new(&o), *s;
 
     (void)state;
-    sim_run(s, HOUR_US);
-    leaves(&whole, s);
-    s = sim_resume(s);
+    sim_run(before, HOUR_US);
+    leaves(&whole, before);
+    s = sim_resume(before);
+    sim_free(before);
     sim_run(s, HOUR_US);
     assert_int_equal(OUTCOME_COMPLETED, sim_server_end(s)->outcome);
     assert_int_equal(0, sim_sent(s, SIM_SERVER, WIRE_OFFER));
