@@ -101,10 +101,10 @@ struct server_held {
 };
 
 /* Sets that a party has refused for a larger one, since a generation began the last time.  Who has
- * refused SERVER_REFUSED_MAX takes part in the whole roster alone until one begins; and who has
- * kept the others waiting for as many refusals, to the end of the job. */
+ * refused SERVER_REFUSED_MAX takes part in the whole roster alone until one begins; and so does,
+ * while it owes for as many, who has kept the others waiting for its refusals. */
 struct server_refused {
-    uint32_t n, late; /* late: of this job, those that the others waited for */
+    uint32_t n, late; /* late: owed for these waits, less one for each time that it was in time */
     uint64_t set[SERVER_REFUSED_MAX][WIRE_MEMBERS_MAX / 64]; /* a bit for each party */
 };
 

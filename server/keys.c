@@ -219,7 +219,8 @@ struct server_next server_too_small(struct server_federation *f, uint32_t peer,
     server_refuses_set(f, peer);
     p->member = -1;
     f->set.left++;
-    p->refused.late += server_all_answered(f) && is_late(f);
+    if (server_all_answered(f) && is_late(f))
+        server_wished_late(f, peer);
     return server_all_answered(f) ? next_of(NEXT_SET) : next_of(NEXT_WAIT);
 }
 

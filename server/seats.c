@@ -93,7 +93,10 @@ void server_stalled(struct server_federation *f, uint32_t peer)
 
 void server_was_in_time(struct server_federation *f, uint32_t peer)
 {
-    f->peer[peer].stalled -= f->peer[peer].stalled > 0;
+    struct server_peer *p = &f->peer[peer];
+
+    p->stalled -= p->stalled > 0;
+    p->refused.late -= p->refused.late > 0;
 }
 
 /* --- the next set --- */
@@ -122,6 +125,19 @@ bool server_may_sit(const struct server_federation *f, uint32_t peer)
  *
  * What a party refuses is that set and no other: one as small may do, where fewer are perhaps with
  * the server; and the same one may, once the plan has got on and less of it is left to pay for. */
+
+/* By the law of other waits: an honest party may be at work on the round before. */
+static uint32_t late_max(const struct server_federation *f)
+{
+    return 2 * server_colluders(f) * SERVER_REFUSED_MAX;
+}
+
+void server_wished_late(struct server_federation *f, uint32_t peer)
+{
+    uint32_t *late = &f->peer[peer].refused.late;
+
+    *late = *late < late_max(f) ? *late + 2 * server_colluders(f) : *late;
+}
 
 void server_refuses_set(struct server_federation *f, uint32_t peer)
 {
@@ -155,7 +171,7 @@ static bool has_refused(const struct server_federation *f, uint32_t peer, const 
         if (memcmp(set, r->set[k], sizeof set) == 0)
             return true;
     }
-    return (r->n == SERVER_REFUSED_MAX || r->late >= SERVER_REFUSED_MAX) && n < f->terms.roster->n;
+    return (r->n == SERVER_REFUSED_MAX || r->late >= late_max(f)) && n < f->terms.roster->n;
 }
 
 /* --- the seats --- */

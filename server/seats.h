@@ -30,6 +30,8 @@ void server_was_whole(struct server_federation *f, uint32_t peer);
 /* It was late: no round has come to nothing by that, but all others have waited for it in vain.
  * Who lets that happen too often is shut out, too. */
 void server_stalled(struct server_federation *f, uint32_t peer);
+/* They waited for its refusal of a set (4.2): nothing for which a party is shut out. */
+void server_wished_late(struct server_federation *f, uint32_t peer);
 /* It could have kept them waiting and did not, which pays back a part of that. */
 void server_was_in_time(struct server_federation *f, uint32_t peer);
 /* Here, and free to be a member. */
