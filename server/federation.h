@@ -100,11 +100,13 @@ struct server_held {
     uint8_t trail[WIRE_DIGEST_BYTES];
 };
 
-/* Sets that a party has refused for a larger one, since a generation began the last time.  Who has
- * refused SERVER_REFUSED_MAX takes part in the whole roster alone until one begins; and so does,
- * while it owes for as many, who has kept the others waiting for its refusals. */
+/* Sets that a party has refused for a larger one since the job last came a step forward.  Who has
+ * refused SERVER_REFUSED_MAX takes part in the whole roster alone until it does; and so does, while
+ * it owes for as many, who has kept the others waiting for its refusals. */
 struct server_refused {
-    uint32_t n, late; /* late: owed for these waits, less one for each time that it was in time */
+    uint32_t n;
+    uint32_t since; /* of these, before it connected: it may be asked of them again */
+    uint32_t late;  /* owed for those waits, less one for each step forward */
     uint64_t set[SERVER_REFUSED_MAX][WIRE_MEMBERS_MAX / 64]; /* a bit for each party */
 };
 

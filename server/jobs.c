@@ -23,7 +23,8 @@ static void forget_marks(struct server_federation *f)
 
         p->excluded = p->barred = p->spoken = false;
         p->answered = p->present;
-        p->losses = p->owed = p->stalled = p->refused.n = p->refused.late = 0;
+        p->losses = p->owed = p->stalled = 0;
+        p->refused = (struct server_refused){0};
         p->member = -1;
         p->spoke_again = 0;
     }

@@ -185,7 +185,7 @@ bool server_admit(struct server_federation *f, uint32_t peer, const struct wire_
     p->excluded = f->play.started && f->sm.phase != PHASE_GATHER;
     p->member = -1;
     p->min_parties = j->min_parties;
-    p->refused.n = 0;
+    p->refused.since = p->refused.n; /* its policy may be another one */
     /* A server that was killed may not remember the last generations it offered. */
     if (j->generation > f->set.known)
         f->set.known = j->generation;

@@ -198,8 +198,8 @@ static bool is_late(const struct server_federation *f)
 
 /* Its word counts of the set that stands, which is left alone until all have spoken: as a rule all
  * who remain say the same of it, and one generation is enough for that.  It is no loss of this
- * party's (E6): whoever was late has made the set what it is.  Until a generation begins it is
- * asked of each set once, and of few. */
+ * party's (E6): whoever was late has made the set what it is.  Until the job comes a step forward
+ * it is asked of each set once, and of few. */
 struct server_next server_too_small(struct server_federation *f, uint32_t peer,
                                     const struct wire_refuse *r)
 {
@@ -288,7 +288,6 @@ static struct server_next begin(struct server_federation *f, struct actions *a)
     if (m < f->set.n)
         return will_refuse(f, f->set.member[m]);
     f->play.started = true;
-    server_ask_anew(f);
     return f->play.job->begin(f->play.state, a);
 }
 

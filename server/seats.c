@@ -96,7 +96,6 @@ void server_was_in_time(struct server_federation *f, uint32_t peer)
     struct server_peer *p = &f->peer[peer];
 
     p->stalled -= p->stalled > 0;
-    p->refused.late -= p->refused.late > 0;
 }
 
 /* --- the next set --- */
@@ -126,7 +125,8 @@ bool server_may_sit(const struct server_federation *f, uint32_t peer)
  * What a party refuses is that set and no other: one as small may do, where fewer are perhaps with
  * the server; and the same one may, once the plan has got on and less of it is left to pay for. */
 
-/* By the law of other waits: an honest party may be at work on the round before. */
+/* By the law of other waits, but paid back by whoever sits out, too: an honest party may be at work
+ * on the round before, and there may be no set that it would take part in for long. */
 static uint32_t late_max(const struct server_federation *f)
 {
     return 2 * server_colluders(f) * SERVER_REFUSED_MAX;
@@ -152,10 +152,14 @@ void server_refuses_set(struct server_federation *f, uint32_t peer)
         set[f->set.member[m] / 64] |= 1ull << f->set.member[m] % 64;
 }
 
-void server_ask_anew(struct server_federation *f)
+void server_step_forward(struct server_federation *f)
 {
-    for (uint32_t i = 0; i < f->terms.roster->n; i++)
-        f->peer[i].refused.n = 0;
+    for (uint32_t i = 0; i < f->terms.roster->n; i++) {
+        struct server_refused *r = &f->peer[i].refused;
+
+        r->n = r->since = 0;
+        r->late -= r->late > 0;
+    }
 }
 
 /* The set of n parties that are `in`. */
@@ -167,7 +171,7 @@ static bool has_refused(const struct server_federation *f, uint32_t peer, const 
 
     for (uint32_t i = 0; i < f->terms.roster->n; i++)
         set[i / 64] |= (uint64_t)in[i] << i % 64;
-    for (uint32_t k = 0; k < r->n; k++) {
+    for (uint32_t k = r->since; k < r->n; k++) {
         if (memcmp(set, r->set[k], sizeof set) == 0)
             return true;
     }

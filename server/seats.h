@@ -39,8 +39,8 @@ bool server_may_sit(const struct server_federation *f, uint32_t peer);
 /* This member asks for a larger set than the one that is offered: it is not asked of it again ...
  */
 void server_refuses_set(struct server_federation *f, uint32_t peer);
-/* ... until a generation begins: from then on anybody may think otherwise of what is left. */
-void server_ask_anew(struct server_federation *f);
+/* ... until the job has come a step forward: then anybody may think otherwise of what is left. */
+void server_step_forward(struct server_federation *f);
 /* The set to choose of those who may sit, or (of_all) of all who are here: no two at odds, and as
  * many as each of its members asks for, and no set that one of them has refused.  How many are in
  * it. */

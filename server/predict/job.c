@@ -184,6 +184,7 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     p->place += p->rows; /* these are never asked for again */
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
+    server_step_forward(p->fed);
     if (p->place < p->about.rows)
         return open_round(p, a);
     return next_finish(OUTCOME_COMPLETED);

@@ -160,6 +160,7 @@ static void note_in_time(struct server_train *s)
         if (s->fed->peer[s->fed->set.member[m]].member >= 0)
             server_was_in_time(s->fed, s->fed->set.member[m]);
     }
+    server_step_forward(s->fed);
 }
 
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have

@@ -126,7 +126,8 @@ static void send_one(struct sim *s, int from, uint32_t party, const struct wire_
         return;
     flight_add(s, party, up, &m,
                r != NULL && (r->act == SIM_DELAY || r->act == SIM_ALTER) ? r->us : 0,
-               r != NULL && r->act == SIM_CUT_AFTER);
+               r != NULL && (r->act == SIM_CUT_AFTER ||
+                             (r->act == SIM_ALTER && r->then_cut && m.kind != original->kind)));
     if (r != NULL && r->act == SIM_REPEAT)
         flight_add(s, party, up, &m, 0, false);
 }

@@ -65,6 +65,7 @@ struct sim_rule {
     uint64_t us;
     void (*alter)(struct wire_msg *m, void *owner);
     void *owner;
+    bool then_cut;        /* ALTER: what has become another kind is delivered, then as CUT_AFTER */
     struct sim_break how; /* CUT, KILL: in what way; at_us is not read */
     uint32_t seen;
 };
