@@ -55,7 +55,7 @@ static enum status name_rows(struct ledger_rows *out, const char ***ids,
         return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
     of = *ids + t->rows;
     for (size_t i = 0; i < t->rows; i++) {
-        (*ids)[i] = table_id(t, i);
+        (*ids)[i] = validate_own_id(t, i);
         of[i] = named ? group_name(&persons->group, first + i) : NULL;
     }
     *out = (struct ledger_rows){.ids = *ids, .persons = named ? of : NULL, .n = t->rows};

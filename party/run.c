@@ -107,7 +107,7 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
     r->fresh = s == STATUS_OK && r->saved.len == 0;
-    r->unpaid = s == STATUS_OK && (!runs_is_kept(r->folder) || runs_is_unpaid(r->folder));
+    r->paid = runs_is_paid(r->folder);
     if (r->fresh)
         s = holdings_remove(&r->holdings, err); /* nobody goes on with them */
     if (s == STATUS_OK && r->saved.len > 0)
@@ -115,7 +115,7 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
                                             .last_n = r->saved.len,
                                             .before = r->saved_before.data,
                                             .before_n = r->saved_before.len,
-                                            .unpaid = r->unpaid};
+                                            .unpaid = !r->paid};
     return s;
 }
 
@@ -143,7 +143,8 @@ static enum status recall(void *owner, const struct wire_job *job,
     enum status s = enter_run(r, digest, err);
 
     r->playing = true;
-    r->fresh = r->unpaid = r->charged = false;
+    r->fresh = r->marked = false;
+    r->paid = true; /* there is nothing to mark, unless the job is to train */
     if (s != STATUS_OK)
         return s;
     s = party_results_again(&r->results, clock_us());
@@ -174,7 +175,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .saved = {.last = r->saved.len > 0 ? r->saved.data : NULL,
                   .last_n = r->saved.len,
                   .before = r->saved_before.data,
-                  .before_n = r->saved_before.len},
+                  .before_n = r->saved_before.len,
+                  .unpaid = !r->paid},
         .config = c,
         .roster = &r->in->roster,
         .self = r->in->self,
@@ -226,6 +228,10 @@ enum status party_run_begin(struct party_run *r, struct error *err)
         s = party_checkpoint_load(r->in, r->folder, &r->saved, err);
     if (s == STATUS_OK && !r->in->predicts && !stands(r))
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
+    /* Of a run that one goes on with the mark is true; else it is of an older one. */
+    if (s == STATUS_OK && !r->in->predicts && !stands(r) && r->saved.len == 0)
+        s = runs_unmark(r->folder, err);
+    r->paid = r->in->predicts || stands(r) || runs_is_paid(r->folder);
     holdings_init(&r->holdings, &r->in->config, r->folder);
     if (s == STATUS_OK)
         s = begin_session(r, err);
@@ -294,6 +300,8 @@ static enum status end_training(struct party_run *r, struct error *err)
                  "model of it");
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);
+    if (!needed && !stands(r) && written == STATUS_OK)
+        written = runs_unmark(r->folder, &unwritten); /* the next run's folder is the same */
     if ((!needed || !rep->shared) && written == STATUS_OK)
         written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
@@ -350,7 +358,8 @@ static void forget_files(struct party_run *r)
     struct error err = {0};
 
     if (party_checkpoint_remove(r->in, r->folder, &err) != STATUS_OK ||
-        holdings_remove(&r->holdings, &err) != STATUS_OK)
+        holdings_remove(&r->holdings, &err) != STATUS_OK ||
+        (r->marked && runs_unmark(r->folder, &err) != STATUS_OK))
         log_warn("run %s: %s", runs_name(r->folder), err.text);
     rmdir(r->folder);
 }
@@ -358,7 +367,7 @@ static void forget_files(struct party_run *r)
 void party_run_job_ended(struct party_run *r)
 {
     const char *name = runs_name(r->folder);
-    struct error err = r->error, unmarked = {0};
+    struct error err = r->error, kept = {0};
     enum status s = STATUS_OK;
 
     if (!r->playing)
@@ -371,9 +380,8 @@ void party_run_job_ended(struct party_run *r)
         s = folder_make(r->folder, &err);
         if (s == STATUS_OK)
             s = party_run_end(r, &err);
-        if (r->unpaid && !r->charged &&
-            runs_mark_unpaid(r->in->config.state, r->folder, &unmarked) != STATUS_OK)
-            log_warn("run %s: %s", name, unmarked.text);
+        if (!r->paid && runs_keep_few_unpaid(r->in->config.state, r->folder, &kept) != STATUS_OK)
+            log_warn("run %s: %s", name, kept.text);
     }
     if (err.status != STATUS_OK || s != STATUS_OK)
         log_error("run %s: %s: %s", name, wire_outcome_name(r->outcome), err.text);
@@ -409,12 +417,11 @@ enum status party_run_charge(struct party_run *r, const struct action_charge *c,
     enum status s = STATUS_OK;
 
     books_judge(b, &party_session_report(r->session)->plan);
-    if (r->unpaid && !r->charged && !c->give_back)
+    if (!r->paid && !c->give_back) {
         s = runs_mark_paid(r->folder, err);
-    if (s == STATUS_OK)
-        s = books_charge(b, c, err);
-    r->charged |= s == STATUS_OK && !c->give_back;
-    return s;
+        r->paid = r->marked = s == STATUS_OK;
+    }
+    return s == STATUS_OK ? books_charge(b, c, err) : s;
 }
 
 uint64_t party_run_delay_ms(struct party_run *r, const struct wire_msg *m)

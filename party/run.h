@@ -23,7 +23,8 @@ struct party_run {
     struct books books;
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     bool fresh;                     /* the offered job: they kept nothing of it */
-    bool unpaid, charged;           /* nothing was charged for it, by them; by this one */
+    bool paid,
+        marked; /* the ledger was charged for the run that is played: ever; in this job first */
     struct holdings holdings;
     struct guesses guesses;
     struct party_session *session;

@@ -4,6 +4,7 @@
 #include "common/daemon/runs.h"
 
 #include "common/base/file.h"
+#include "common/base/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,20 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool runs_is_kept(const char *folder)
-{
-    struct stat is;
-
-    return lstat(folder, &is) == 0;
-}
-
 enum status runs_room(const char *state, const char *folder, struct error *err)
 {
     char path[PATH_MAX];
+    struct stat is;
     size_t n = 0;
     DIR *d;
 
-    if (runs_is_kept(folder))
+    if (lstat(folder, &is) == 0)
         return STATUS_OK;
     snprintf(path, sizeof path, "%s/runs", state);
     d = opendir(path);
@@ -82,10 +77,10 @@ enum status runs_each(const char *state,
 
 static void mark_of(char out[PATH_MAX], const char *folder)
 {
-    snprintf(out, PATH_MAX, "%.*s/unpaid", PATH_MAX - 16, folder);
+    snprintf(out, PATH_MAX, "%.*s/paid", PATH_MAX - 16, folder);
 }
 
-bool runs_is_unpaid(const char *folder)
+bool runs_is_paid(const char *folder)
 {
     char path[PATH_MAX];
     struct stat is;
@@ -95,6 +90,17 @@ bool runs_is_unpaid(const char *folder)
 }
 
 enum status runs_mark_paid(const char *folder, struct error *err)
+{
+    char path[PATH_MAX];
+    enum status s = folder_make(folder, err);
+
+    if (s != STATUS_OK || runs_is_paid(folder))
+        return s;
+    mark_of(path, folder);
+    return file_write_atomic(path, "", 0, 0600, err);
+}
+
+enum status runs_unmark(const char *folder, struct error *err)
 {
     char path[PATH_MAX];
 
@@ -119,12 +125,11 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 static enum status count_unpaid(void *owner, const char *folder, struct error *err)
 {
     struct unpaid *u = owner;
-    char path[PATH_MAX];
     struct stat is;
 
     (void)err;
-    mark_of(path, folder);
-    if (lstat(path, &is) != 0 || strcmp(runs_name(folder), runs_name(u->newest)) == 0)
+    if (runs_is_paid(folder) || lstat(folder, &is) != 0 ||
+        strcmp(runs_name(folder), runs_name(u->newest)) == 0)
         return STATUS_OK;
     if (u->n++ == 0 || is_before(&is.st_mtim, &u->since)) {
         snprintf(u->oldest, sizeof u->oldest, "%s", folder);
@@ -133,7 +138,6 @@ static enum status count_unpaid(void *owner, const char *folder, struct error *e
     return STATUS_OK;
 }
 
-/* Its mark goes last: what a power cut leaves is begun again. */
 static enum status remove_run(const char *folder, struct error *err)
 {
     DIR *d = opendir(folder);
@@ -141,23 +145,18 @@ static enum status remove_run(const char *folder, struct error *err)
     if (d == NULL)
         return error_set(err, STATUS_IO, "%s: %s", folder, strerror(errno));
     for (const struct dirent *e; (e = readdir(d)) != NULL;)
-        if (strcmp(e->d_name, "unpaid") != 0)
-            (void)unlinkat(dirfd(d), e->d_name, 0);
-    (void)unlinkat(dirfd(d), "unpaid", 0);
+        (void)unlinkat(dirfd(d), e->d_name, 0);
     closedir(d);
     return rmdir(folder) == 0 ? STATUS_OK
                               : error_set(err, STATUS_IO, "%s: %s", folder, strerror(errno));
 }
 
-enum status runs_mark_unpaid(const char *state, const char *folder, struct error *err)
+enum status runs_keep_few_unpaid(const char *state, const char *newest, struct error *err)
 {
-    char path[PATH_MAX];
-    enum status s;
+    enum status s = STATUS_OK;
 
-    mark_of(path, folder);
-    s = file_write_atomic(path, "", 0, 0600, err);
     for (int gone = 0; s == STATUS_OK && gone < RUNS_MAX; gone++) {
-        struct unpaid u = {.newest = folder};
+        struct unpaid u = {.newest = newest};
 
         s = runs_each(state, count_unpaid, &u, err);
         if (s != STATUS_OK || u.n < RUNS_UNPAID_MAX)

@@ -10,7 +10,7 @@
 
 enum {
     RUNS_MAX = 4096,     /* folders that one side keeps; an operator removes old ones */
-    RUNS_UNPAID_MAX = 4, /* of these, those for which nothing was charged */
+    RUNS_UNPAID_MAX = 4, /* of these, those for which nothing was ever charged */
 };
 
 /* Is `folder` there, or may it be made?  STATUS_IO: as many are. */
@@ -22,14 +22,17 @@ enum status runs_each(const char *state,
                       enum status (*visit)(void *owner, const char *folder, struct error *err),
                       void *owner, struct error *err) MUST_USE;
 
-/* Whoever offers jobs could have folders kept for which this side's ledger says nothing, as many as
- * it likes: of these, which have a file `unpaid` in them, the newest RUNS_UNPAID_MAX stay. */
-bool runs_is_unpaid(const char *folder);
-bool runs_is_kept(const char *folder); /* there is such a folder, whatever is in it */
-/* It is the newest of them, and the oldest go with all that is in them. */
-enum status runs_mark_unpaid(const char *state, const char *folder, struct error *err) MUST_USE;
-/* Something is about to be charged for it. */
+/* The folder of a run for which this side's ledger was ever charged has a file `paid` in it. */
+bool runs_is_paid(const char *folder);
+/* Something is about to be charged: on disk when it returns, with the folder where there was none.
+ */
 enum status runs_mark_paid(const char *folder, struct error *err) MUST_USE;
+/* What follows in the folder is of another run. */
+enum status runs_unmark(const char *folder, struct error *err) MUST_USE;
+/* Whoever offers jobs could have folders kept without a charge, as many as it likes.  Of these
+ * `newest` stays, and RUNS_UNPAID_MAX - 1 in which something was changed last; the others go with
+ * all that is in them. */
+enum status runs_keep_few_unpaid(const char *state, const char *newest, struct error *err) MUST_USE;
 
 /* The name of the run that a folder is of: what stands behind its last slash. */
 const char *runs_name(const char *folder);

@@ -27,6 +27,7 @@ enum {
 struct table {
     size_t rows, cols;
     bool counted;    /* ids are the rows' numbers in their file, as of IDX, and name nobody */
+    bool told_apart; /* ids of such a file that joined others: validate.h */
     float *x;        /* rows x cols, row major; every value finite */
     char *id_text;   /* all ids in the order of the rows, each ended by 0, nothing between */
     uint32_t *id_at; /* rows: offset of each row's id in id_text */

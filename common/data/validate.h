@@ -37,6 +37,9 @@ enum status validate_left(struct table *out, const struct table *train, double s
  * failure train is as it was, and test has its rows. */
 enum status validate_split(struct validate *v, struct table *train, struct table *test,
                            double share, struct error *err) MUST_USE;
+/* What the file that a row is from calls it, which is what it is charged as: images of both files
+ * have one number each, as they have where no rows are kept back. */
+const char *validate_own_id(const struct table *t, size_t row);
 /* Rows that are trained on, of a table of one column whose rows were the training table's. */
 enum status validate_cut(const struct validate *v, struct table *t, struct error *err) MUST_USE;
 /* Is row i of the test table one that was kept back? */

@@ -109,6 +109,7 @@ same 2 "$(ls run/server/runs | wc -l)" 'each has a folder at the server'
 same "$(ls run/server/runs)" "$(ls run/party-1/runs)" 'of the same name at a party'
 same "$(ls run/server/runs)" "$(ls run/server/models | grep -v -e served -e "$(head -n 1 run/server/models/served)")" \
     'which is that of its model'
+same 2 "$(find run/party-1/runs -name paid | wc -l)" 'which says there that it was paid for'
 run=$(run_of 2)
 same yes "$([ "run/party-3/models/$run/model.safetensors" -ot "run/party-3/runs/$run/summary.json" ] && echo yes)" \
     'which a party keeps before it hears that the run is over'

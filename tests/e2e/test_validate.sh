@@ -141,6 +141,13 @@ same 'True True' "$(field images '"loss" in s["validate"], "loss" in s["test"]' 
     'are chosen by and tested by'
 same "$(seq -f 'test-%.0f' 0 29 | sort)" "$(tail -n +2 images.csv | cut -d, -f1 | sort)" \
     'and a test image has its number in its own file'
+# What is charged has one name all the same, by which it may be asked for again, too.
+charged() {
+    (cd images/party-1 && "$VFL_BIN/vfl-party" -c config.yaml --ledger | grep -E '^(records|participations  at)')
+}
+same "$(printf '%-16s%s\n' records 120 participations 'at most 8 of one record')" "$(charged)" 'a number is one record'
+expect 0 '' 'test images are predicted' "$vfl" predict --run images --data test.idx --out predicted.csv
+same "$(printf '%-16s%s\n' records 120 participations 'at most 9 of one record')" "$(charged)" 'that of the test'
 # Where a table names its rows so, they are the same rows, whatever the labels look like.
 { echo 'id,a,b,y' && seq -f '%.0f,1,2,1' 0 98 && echo '99,3,4,0'; } >counted.csv
 expect 2 'party-1.*data.validate: an id of the test rows' 'rows of tables have their names' \

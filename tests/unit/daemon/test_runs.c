@@ -155,30 +155,38 @@ static void make_run(unsigned run)
     put_file(run, "shares");
 }
 
-static void mark(unsigned run)
+static void pay_for(unsigned run)
 {
     struct error err = {0};
     char path[512];
 
     run_path(path, run);
-    assert_int_equal(runs_mark_unpaid(scratch_dir(), path, &err), STATUS_OK);
-    assert_true(runs_is_unpaid(path));
+    assert_int_equal(runs_mark_paid(path, &err), STATUS_OK);
+    assert_true(runs_is_paid(path));
 }
 
-/* As if it had been marked on that day of 1970. */
-static void mark_on(unsigned run, time_t day)
+/* As if its last file had been written on that day of 1970. */
+static void age(unsigned run, time_t day)
 {
     const struct timespec at[2] = {{.tv_sec = 86400 * day}, {.tv_sec = 86400 * day}};
-    char path[600];
+    char path[512];
 
-    mark(run);
-    snprintf(path, sizeof path, "%s/runs/%u/unpaid", scratch_dir(), run);
+    run_path(path, run);
     assert_int_equal(utimensat(AT_FDCWD, path, at, 0), 0);
+}
+
+static void keep_few(unsigned newest)
+{
+    struct error err = {0};
+    char path[512];
+
+    run_path(path, newest);
+    assert_int_equal(runs_keep_few_unpaid(scratch_dir(), path, &err), STATUS_OK);
 }
 
 static void remove_run(unsigned run)
 {
-    static const char *const names[] = {"/shares", "/unpaid", ""};
+    static const char *const names[] = {"/shares", "/paid", ""};
     char path[600];
 
     for (size_t i = 0; i < 3; i++) {
@@ -190,31 +198,31 @@ static void remove_run(unsigned run)
 static void test_of_runs_without_a_charge_the_oldest_goes(void **state)
 {
     enum { RUNS = RUNS_UNPAID_MAX + 3 };
-    struct error err = {0};
-    char path[512];
 
     (void)state;
     assert_int_equal(mkdir(scratch_path("runs"), 0700), 0);
-    for (unsigned i = 0; i < RUNS; i++)
+    for (unsigned i = 0; i < RUNS_UNPAID_MAX; i++) {
         make_run(i);
-    for (unsigned i = 0; i < RUNS_UNPAID_MAX; i++)
-        mark_on(i, i == 2 ? 1 : 10 + i);
+        age(i, i == 2 ? 1 : 10 + i);
+    }
+    keep_few(0);
     assert_true(is_there(2));
-    mark(RUNS_UNPAID_MAX); /* one too many */
+    make_run(RUNS_UNPAID_MAX); /* one too many */
+    keep_few(RUNS_UNPAID_MAX);
     assert_false(is_there(2));
-    assert_true(is_there(0) && is_there(1) && is_there(RUNS - 1));
+    assert_true(is_there(0) && is_there(1) && is_there(3) && is_there(RUNS_UNPAID_MAX));
 
-    /* What is charged for is counted no more, and who is marked again is the newest. */
-    run_path(path, 0);
-    assert_int_equal(runs_mark_paid(path, &err), STATUS_OK);
-    assert_false(runs_is_unpaid(path));
-    assert_int_equal(runs_mark_paid(path, &err), STATUS_OK);
-    mark(RUNS_UNPAID_MAX + 1);
-    assert_true(is_there(0) && is_there(1));
-    mark(1);
-    mark(RUNS - 1);
-    assert_true(is_there(0) && is_there(1) && is_there(RUNS - 1));
-    assert_false(is_there(3));
+    /* What was charged for is counted no more, however old, and however often it is said. */
+    pay_for(0);
+    pay_for(0);
+    age(0, 1);
+    make_run(RUNS - 2);
+    keep_few(RUNS - 2);
+    assert_true(is_there(0) && is_there(1) && is_there(3));
+    make_run(RUNS - 1);
+    keep_few(RUNS - 1);
+    assert_true(is_there(0) && is_there(3));
+    assert_false(is_there(1));
     for (unsigned i = 0; i < RUNS; i++)
         remove_run(i);
     assert_int_equal(rmdir(scratch_path("runs")), 0);
@@ -227,12 +235,30 @@ static void test_the_run_that_has_just_ended_stays(void **state)
     assert_int_equal(mkdir(scratch_path("runs"), 0700), 0);
     for (unsigned i = 0; i <= RUNS_UNPAID_MAX; i++) {
         make_run(i);
-        mark_on(i, 100 - (time_t)i);
+        age(i, 100 - (time_t)i);
+        keep_few(i);
         assert_true(is_there(i));
     }
     assert_false(is_there(RUNS_UNPAID_MAX - 1));
     for (unsigned i = 0; i <= RUNS_UNPAID_MAX; i++)
         remove_run(i);
+    assert_int_equal(rmdir(scratch_path("runs")), 0);
+}
+
+static void test_the_mark_of_a_charge_makes_its_folder_and_can_be_taken_back(void **state)
+{
+    struct error err = {0};
+    char path[512];
+
+    (void)state;
+    run_path(path, 7);
+    assert_false(runs_is_paid(path));
+    assert_int_equal(runs_unmark(path, &err), STATUS_OK);
+    pay_for(7);
+    assert_int_equal(runs_unmark(path, &err), STATUS_OK);
+    assert_false(runs_is_paid(path));
+    assert_true(is_there(7));
+    assert_int_equal(rmdir(path), 0);
     assert_int_equal(rmdir(scratch_path("runs")), 0);
 }
 
@@ -245,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_a_run_is_named_by_the_end_of_its_folder),
         cmocka_unit_test(test_of_runs_without_a_charge_the_oldest_goes),
         cmocka_unit_test(test_the_run_that_has_just_ended_stays),
+        cmocka_unit_test(test_the_mark_of_a_charge_makes_its_folder_and_can_be_taken_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,7 @@ static void test_rows_that_two_files_have_counted_are_other_rows(void **state)
 
         assert_int_equal(kept, strncmp(id, "test-", 5) != 0);
         assert_true(atof(kept ? id : id + 5) == (double)test.x[2 * i]);
+        assert_string_equal(validate_own_id(&test, i), kept ? id : id + 5);
         assert_true(!kept || validate_keeps_back(id, 0.25));
         tested += !kept;
     }
