@@ -298,10 +298,11 @@ static enum status end_training(struct party_run *r, struct error *err)
     if (rep->progress.final && !rep->progress.has_part)
         log_warn("nothing shows that this party has paid for a round of this run: it keeps no "
                  "model of it");
+    /* The next run's folder is the same; and what is gone on with ends here once more. */
+    if (!needed && !stands(r) && written == STATUS_OK)
+        written = runs_unmark(r->folder, &unwritten);
     if (!needed && written == STATUS_OK)
         written = party_checkpoint_remove(r->in, r->folder, &unwritten);
-    if (!needed && !stands(r) && written == STATUS_OK)
-        written = runs_unmark(r->folder, &unwritten); /* the next run's folder is the same */
     if ((!needed || !rep->shared) && written == STATUS_OK)
         written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
