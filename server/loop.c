@@ -7,11 +7,9 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/folder.h"
-#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/secret.h"
 #include "common/reactor/reactor.h"
-#include "common/wire/purpose.h"
 #include "server/connections.h"
 #include "server/control.h"
 #include "server/run.h"
@@ -45,37 +43,12 @@ static void on_next(uv_timer_t *t);
 
 static enum status send_message(struct loop *l, const struct action *a)
 {
-    struct spans *spans = server_session_spans(l->run.session);
     const uint64_t start = clock_us();
-    const struct wire_broadcast *b = &a->msg.broadcast;
     enum status s = connections_send(&l->connections, a);
 
-    if (s != STATUS_OK)
-        return s;
-    spans_add(spans, SPAN_SERIALISE, clock_us() - start);
-    if (a->msg.kind != WIRE_BROADCAST || !b->opens)
-        return STATUS_OK;
-    spans_phase(spans, (enum traffic_phase)purpose_of(b->purpose)->phase, start);
-    if (purpose_of(b->purpose)->trains)
-        server_results_round(&l->run.results, (uint32_t)a->to_n,
-                             agenda_batch_rows(&server_session_report(l->run.session)->agenda,
-                                               &l->run.in->config.plan, b->place),
-                             server_session_terms(l->run.session), start);
-    return STATUS_OK;
-}
-
-static void report(struct loop *l)
-{
-    const struct server_report *rep = server_session_report(l->run.session);
-    struct spans *spans = server_session_spans(l->run.session);
-    struct error err = {0};
-    uint64_t now = clock_us();
-
-    spans_phase(spans, spans->phase, now); /* brings the seconds up to date */
-    if (server_results_evaluation(&l->run.results, rep, spans_phase_s(spans, TRAFFIC_TRAIN), now,
-                                  &err) != STATUS_OK)
-        log_error("%s", err.text);
-    server_results_progress(&l->run.results, rep, now, true);
+    if (s == STATUS_OK)
+        server_run_sent(&l->run, a, start);
+    return s;
 }
 
 static void close_everything(struct loop *l)
@@ -115,7 +88,7 @@ static enum status act(void *owner, const struct action *a)
     case ACTION_SEND: return send_message(l, a);
     case ACTION_DROP: connections_drop(&l->connections, a); break;
     case ACTION_LEAVE: CHECK(!"a server stays"); break;
-    case ACTION_REPORT: report(l); break;
+    case ACTION_REPORT: server_run_report(&l->run); break;
     case ACTION_FORGET: journal_forget(l->run.journal, a->step); break;
     case ACTION_FINISH: finish(l, a); break;
     case ACTION_CHARGE:

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/wire/purpose.h"
 #include "server/train/checkpoint.h"
 
 #include <stdio.h>
@@ -354,6 +355,36 @@ static enum status write_all(struct server_run *r, struct error *err)
                                      : journal_turn(r->journal, a->step, err);
     }
     return s;
+}
+
+void server_run_sent(struct server_run *r, const struct action *a, uint64_t start)
+{
+    struct spans *spans = server_session_spans(r->session);
+    const struct wire_broadcast *b = &a->msg.broadcast;
+
+    spans_add(spans, SPAN_SERIALISE, clock_us() - start);
+    if (a->msg.kind != WIRE_BROADCAST || !b->opens)
+        return;
+    spans_phase(spans, (enum traffic_phase)purpose_of(b->purpose)->phase, start);
+    if (purpose_of(b->purpose)->trains)
+        server_results_round(&r->results, (uint32_t)a->to_n,
+                             agenda_batch_rows(&server_session_report(r->session)->agenda,
+                                               &r->in->config.plan, b->place),
+                             server_session_terms(r->session), start);
+}
+
+void server_run_report(struct server_run *r)
+{
+    const struct server_report *rep = server_session_report(r->session);
+    struct spans *spans = server_session_spans(r->session);
+    struct error err = {0};
+    uint64_t now = clock_us();
+
+    spans_phase(spans, spans->phase, now); /* brings the seconds up to date */
+    if (server_results_evaluation(&r->results, rep, spans_phase_s(spans, TRAFFIC_TRAIN), now,
+                                  &err) != STATUS_OK)
+        log_error("%s", err.text);
+    server_results_progress(&r->results, rep, now, true);
 }
 
 enum status server_run_work(struct server_run *r, const struct action *a, struct error *err)

@@ -47,6 +47,12 @@ enum status server_run_stand(struct server_run *r, struct error *err) MUST_USE;
 void server_run_rest(struct server_run *r);
 void server_run_deinit(struct server_run *r); /* safe on a zeroed struct */
 
+/* A message of the session went to its connections, since `start`: a round that it opens is noted.
+ */
+void server_run_sent(struct server_run *r, const struct action *a, uint64_t start);
+/* REPORT of the session. */
+void server_run_report(struct server_run *r);
+
 /* WORK and RECALL of the session; may run on a worker thread while nothing is told to it.
  * What its work wants in the journal is there when this returns. */
 enum status server_run_work(struct server_run *r, const struct action *a,
