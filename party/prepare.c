@@ -161,9 +161,11 @@ static void limit_tables(struct party_inputs *in)
 /* The same records in the same order, or labels would go to others. */
 static enum status read_labels(struct party_inputs *in, struct error *err)
 {
+    const struct config_party *c = &in->config;
+    const struct classes_want want = {.positive = c->labels_positive,
+                                      .group = c->validate_by == VALIDATE_GROUP ? c->group : NULL};
     struct classes classes = {0};
-    enum status s = classes_read(&classes, &in->labels, in->config.labels_train,
-                                 in->config.labels_positive, err);
+    enum status s = classes_read(&classes, &in->labels, c->labels_train, &want, err);
 
     classes_deinit(&classes);
     if (s != STATUS_OK)
@@ -220,14 +222,18 @@ static enum status same_persons(const struct party_inputs *in, const struct grou
                      in->config.data_test, row + 1, in->config.data_train, in->config.group);
 }
 
+static struct group_from persons_from(const struct party_inputs *in, const char *path)
+{
+    return (struct group_from){.path = path,
+                               .source.table = in->config.table,
+                               .id = in->schema.id,
+                               .column = in->config.group};
+}
+
 static enum status read_persons(struct party_inputs *in, struct error *err)
 {
-    const char *column = in->config.group;
+    struct group_from from = persons_from(in, in->config.data_train);
     struct group g = {0};
-    struct group_from from = {.path = in->config.data_train,
-                              .source.table = in->config.table,
-                              .id = in->schema.id,
-                              .column = column};
     enum status s = group_read(&g, &from, &in->train, err);
 
     from.path = in->config.data_test;
@@ -296,15 +302,28 @@ static enum status apply_schema(struct party_inputs *in, struct error *err)
     return STATUS_OK;
 }
 
+static struct validate_rule rule_of(const struct party_inputs *in, const struct group *g)
+{
+    return (struct validate_rule){in->config.validate, in->config.validate_by, g};
+}
+
 /* Rows that are kept back decide as little of what a column is as test rows do. */
 static enum status fit_schema(struct party_inputs *in, struct error *err)
 {
+    const struct group_from from = persons_from(in, in->config.data_train);
+    struct validate_rule rule;
     struct table left = {0};
-    enum status s;
+    struct group g = {0};
+    enum status s = STATUS_OK;
 
     if (!(in->config.validate > 0) || in->schema.n == 0)
         return schema_fit(&in->schema, &in->train, err);
-    s = validate_left(&left, &in->train, in->config.validate, err);
+    rule = rule_of(in, &g);
+    if (rule.by == VALIDATE_GROUP)
+        s = group_read(&g, &from, &in->train, err);
+    if (s == STATUS_OK)
+        s = validate_left(&left, &in->train, &rule, err);
+    group_deinit(&g);
     if (s == STATUS_OK)
         s = schema_fit(&in->schema, &left, err);
     table_deinit(&left);
@@ -384,7 +403,8 @@ static enum status check_kept(const struct party_inputs *in, struct error *err)
 static enum status keep_back(struct party_inputs *in, struct error *err)
 {
     struct validate v = {0};
-    enum status s = validate_split(&v, &in->train, &in->test, in->config.validate, err);
+    const struct validate_rule rule = rule_of(in, &in->persons.group);
+    enum status s = validate_split(&v, &in->train, &in->test, &rule, err);
 
     if (s == STATUS_OK && persons_named(&in->persons))
         s = persons_split(&in->persons, &v, err);

@@ -4,6 +4,7 @@
 #include "party/price.h"
 
 #include "common/base/mem.h"
+#include "common/config/task.h"
 #include "common/flow/mechanism.h"
 #include "common/flow/prediction.h"
 #include "common/privacy/ledger.h"
@@ -84,8 +85,9 @@ static void give_shape(struct plan *p, const struct party_inputs *in)
     p->shape.validate_rows = (uint32_t)in->kept_back;
     if (p->model.task == TASK_AUTO)
         p->model.task = TASK_BINARY;
-    p->shape.outputs =
-        p->model.task == TASK_REGRESSION || p->model.binary_loss == BINARY_SIGMOID ? 1 : 2;
+    p->shape.outputs = p->model.output == OUTPUT_IDENTITY ? p->model.embedding : 2;
+    if (task_of(p)->outputs > 0)
+        p->shape.outputs = task_of(p)->outputs;
 }
 
 enum status price_load(struct price *out, const struct party_inputs *in, const char *file,

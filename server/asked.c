@@ -4,6 +4,7 @@
 #include "server/asked.h"
 
 #include "common/base/mem.h"
+#include "common/config/task.h"
 #include "common/daemon/models.h"
 #include "common/flow/prediction.h"
 
@@ -141,12 +142,13 @@ enum status server_asked_errand(struct server_inputs *in, const struct server_in
 void server_asked_print(const struct server_inputs *in)
 {
     const struct package *m = &in->model;
+    const char *of = task_of(&m->plan)->scores == TASK_OF_LABELS ? "label" : "class";
     char name[LEVELS_TEXT_MAX + 1];
 
     printf("# %u rows, by the model of run %s, %u to be asked for\n", in->wanted.n, m->run,
            in->asked.rows);
     for (uint32_t k = 0; m->classes != NULL && k < package_classes(&m->plan); k++) {
         package_class(m, k, name, sizeof name);
-        printf("# class %u is \"%s\"\n", k, name);
+        printf("# %s %u is \"%s\"\n", of, k, name);
     }
 }

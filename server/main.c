@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     if (s == STATUS_OK)
         s = load(&in, &o, &err);
     if (s == STATUS_OK && !o.check_only && !in.predicts && !in.config.stand)
-        server_inputs_show_classes(&in);
+        server_targets_show(&in.target);
     if (s == STATUS_OK && run.scores != NULL && !o.check_only)
         s = scores_check(run.scores, &err);
     if (s == STATUS_OK && o.check_only)

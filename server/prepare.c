@@ -8,11 +8,11 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/config/task.h"
 #include "common/crypto/rng.h"
 #include "common/daemon/package.h"
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
-#include "common/metrics/score.h"
 #include "common/nn/safetensors.h"
 #include "common/privacy/ledger.h"
 #include "common/secagg/secagg.h"
@@ -22,41 +22,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* Labels as floats: classes, or values under task regression. */
-static enum status read_labels(struct server_inputs *in, const char *path, struct table *t,
-                               float **target, struct error *err)
-{
-    struct plan *p = &in->config.plan;
-    uint32_t classes = 0;
-    int32_t *label;
-    enum status s = classes_read(&in->classes, t, path, in->config.labels_positive, err);
-
-    if (s != STATUS_OK)
-        return s;
-    if (in->classes.n > 0 && p->model.task == TASK_REGRESSION)
-        return error_set(err, STATUS_DATA,
-                         "%s: labels are texts, model.task regression needs numbers", path);
-    *target = mem_alloc(t->rows, sizeof **target);
-    label = mem_alloc(t->rows, sizeof *label);
-    if (*target == NULL || label == NULL) {
-        mem_free(label);
-        return error_set(err, STATUS_MEMORY, "%s: no memory for %zu labels", path, t->rows);
-    }
-    if (p->model.task == TASK_REGRESSION) {
-        memcpy(*target, t->x, t->rows * sizeof **target);
-        p->shape.outputs = 1;
-    } else {
-        uint32_t most = p->model.task == TASK_BINARY ? 2 : PLAN_CLASSES_MAX;
-        s = table_classes(t, label, &classes, most, path, err);
-        for (size_t i = 0; i < t->rows && s == STATUS_OK; i++)
-            (*target)[i] = (float)label[i];
-        if (classes > p->shape.outputs)
-            p->shape.outputs = classes;
-    }
-    mem_free(label);
-    return s;
-}
 
 /* A seed that the plan leaves open: that of the unfinished run in the state directory, or
  * --insecure-seed's, or a fresh one. */
@@ -100,10 +65,8 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
     p->shape.test_rows = (uint32_t)in->test.rows;
     if (p->model.task == TASK_AUTO)
         p->model.task = p->shape.outputs <= 2 ? TASK_BINARY : TASK_MULTICLASS;
-    if (p->model.task != TASK_REGRESSION && p->shape.outputs < 2)
-        p->shape.outputs = 2; /* a file with one class only still is a two-class task */
-    if (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID)
-        p->shape.outputs = 1;
+    if (task_of(p)->outputs > 0 || p->shape.outputs < 2) /* of one class only: still two */
+        p->shape.outputs = task_of(p)->outputs > 0 ? task_of(p)->outputs : 2;
     s = plan_check(p, err);
     if (s == STATUS_OK && !wire_fits(p))
         return error_set(err, STATUS_CONFIG,
@@ -209,93 +172,15 @@ static enum status read_weights(struct server_inputs *in, struct error *err)
     return s;
 }
 
-/* Rows to choose by are none to train on. */
-static enum status keep_back(struct server_inputs *in, struct error *err)
-{
-    struct validate *v = &in->target.validate;
-    struct plan *p = &in->config.plan;
-    float *train, *test;
-    enum status s;
-
-    /* They may be of images, whose labels stand in a table as a rule (vfl split).  Whether they are
-     * is seen by every party, which refuses this where its rows have names. */
-    in->train.counted = table_counts(&in->train);
-    in->test.counted = table_counts(&in->test);
-    s = validate_split(v, &in->train, &in->test, p->data.validate, err);
-    if (s != STATUS_OK)
-        return s;
-    train = mem_alloc(v->left, sizeof *train);
-    test = mem_alloc(v->held, sizeof *test);
-    if (train == NULL || test == NULL) {
-        mem_free(train);
-        mem_free(test);
-        return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu labels",
-                         v->left + v->held);
-    }
-    for (size_t i = 0; i < v->left + v->held; i++)
-        *(i < v->left ? train + i : test + i - v->left) =
-            v->from[i] < v->train ? in->target.train[v->from[i]]
-                                  : in->target.test[v->from[i] - v->train];
-    mem_free(in->target.train);
-    mem_free(in->target.test);
-    in->target.train = train;
-    in->target.test = test;
-    p->shape.validate_rows = (uint32_t)(v->train - v->left);
-    return STATUS_OK;
-}
-
-/* By what the rows kept back decide, and the key that says so; METRIC_NONE: nothing. */
-static enum plan_metric decides(const struct plan *p, const char **key)
-{
-    *key = p->training.patience > 0 ? "training.best_by" : "training.stop.metric";
-    if (p->training.patience > 0)
-        return plan_best_by(p);
-    return p->training.stop.split == SPLIT_VALIDATE ? p->training.stop.metric : METRIC_NONE;
-}
-
-/* Scores that are not there where all labels are the same, or do not depend on the model. */
-static bool needs_two_labels(enum plan_metric m)
-{
-    return m == METRIC_AUC || m == METRIC_AUPRC || m == METRIC_F1 || m == METRIC_R2;
-}
-
-static enum status check_kept_back(const struct server_inputs *in, struct error *err)
-{
-    const struct validate *v = &in->target.validate;
-    const float *first = NULL;
-    const char *key;
-    const enum plan_metric m = decides(&in->config.plan, &key);
-
-    if (v->from == NULL || !needs_two_labels(m))
-        return STATUS_OK;
-    for (size_t i = 0; i < v->held; i++) {
-        const float *label = &in->target.test[i];
-
-        if (!validate_row(v, i))
-            continue;
-        if (first != NULL && *label != *first)
-            return STATUS_OK;
-        first = label;
-    }
-    return error_set(err, STATUS_DATA,
-                     "%s: %s needs rows of two labels, and of the %u that data.validate keeps back "
-                     "all have the same: keep back more, or go by loss",
-                     key, score_names[m - METRIC_FIRST], in->config.plan.shape.validate_rows);
-}
-
 /* Labels, the plan as they make it, and what is asked of both. */
 static enum status read_data(struct server_inputs *in, struct error *err)
 {
-    enum status s = read_labels(in, in->config.labels_train, &in->train, &in->target.train, err);
+    enum status s = server_targets_read(&in->target, &in->config, &in->train, &in->test, err);
 
-    if (s == STATUS_OK && in->config.labels_test[0] != 0)
-        s = read_labels(in, in->config.labels_test, &in->test, &in->target.test, err);
-    if (s == STATUS_OK && in->config.plan.data.validate > 0)
-        s = keep_back(in, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
     if (s == STATUS_OK)
-        s = check_kept_back(in, err);
+        s = server_targets_check(&in->target, &in->config.plan, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
         s = read_weights(in, err);
     return s == STATUS_OK ? check_price(in, err) : s;
@@ -366,11 +251,7 @@ void server_inputs_deinit(struct server_inputs *in)
     table_deinit(&in->train);
     table_deinit(&in->test);
     buf_deinit(&in->weights);
-    validate_deinit(&in->target.validate);
-    mem_free(in->target.train);
-    mem_free(in->target.test);
-    classes_deinit(&in->classes);
-    in->target.train = in->target.test = NULL;
+    server_targets_deinit(&in->target);
 }
 
 /* --- what -n prints --- */
@@ -414,28 +295,6 @@ static enum status print_bytes(const struct plan *p, const struct secagg_shape *
         shape->segments + shape->privacy, p->shape.parties - shape->segments - shape->privacy);
 }
 
-void server_inputs_show_classes(const struct server_inputs *in)
-{
-    char name[256];
-
-    for (uint32_t k = 0; k < in->classes.n; k++) {
-        classes_name(&in->classes, k, name, sizeof name);
-        log_info("labels: class %u is %s", k, name);
-    }
-}
-
-static enum status print_classes(const struct classes *c, struct buf *out)
-{
-    enum status s = STATUS_OK;
-    char name[256];
-
-    for (uint32_t k = 0; s == STATUS_OK && k < c->n; k++) {
-        classes_name(c, k, name, sizeof name);
-        s = buf_printf(out, "# class %u is %s\n", k, name);
-    }
-    return s;
-}
-
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
 {
     const struct plan *p = &in->config.plan;
@@ -464,7 +323,7 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
                        p->shape.outputs, (unsigned long long)agenda.steps, p->training.batch,
                        (unsigned long long)agenda.sweeps);
     if (s == STATUS_OK)
-        s = print_classes(&in->classes, out);
+        s = server_targets_print(&in->target, out);
     if (s == STATUS_OK)
         s = aggregation_of(p)->polynomial ? fedvs_price_print(p, out) : print_bytes(p, &shape, out);
     if (s == STATUS_OK)

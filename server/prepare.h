@@ -9,18 +9,11 @@
 #include "common/config/config.h"
 #include "common/daemon/options.h"
 #include "common/daemon/package.h"
-#include "common/data/classes.h"
 #include "common/data/table.h"
-#include "common/data/validate.h"
 #include "common/flow/roster.h"
 #include "server/ids.h"
 #include "server/setup.h"
-
-/* The labels of the rows of both tables, and which of the test rows are kept back. */
-struct server_targets {
-    float *train, *test;
-    struct validate validate;
-};
+#include "server/targets.h"
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct server_inputs {
@@ -29,8 +22,7 @@ struct server_inputs {
     struct roster roster;
     struct table train, test; /* test: with what data.validate keeps back; or no rows */
     struct server_targets target;
-    struct classes classes; /* of labels that are texts */
-    struct buf weights;     /* of model.load; empty: none */
+    struct buf weights; /* of model.load; empty: none */
     /* For predictions: by which model, and of which rows; the plan is the model's. */
     bool predicts;
     struct package model;
@@ -71,8 +63,5 @@ void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct 
 /* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one
  * party. */
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out) MUST_USE;
-
-/* Into the log: which class each text is.  A name of a class is nobody's label. */
-void server_inputs_show_classes(const struct server_inputs *in);
 
 #endif

@@ -27,16 +27,17 @@ static const char *kind_names[WIRE_KINDS];
 /* Rows to choose by stand among the test rows. */
 static enum status count_apart(struct server_results *r, const struct server_inputs *in)
 {
-    const size_t all = in->test.rows;
-    float *sorted = mem_alloc(all, sizeof *sorted);
+    const size_t all = in->test.rows, k = in->target.width;
+    float *sorted = mem_alloc(all, k * sizeof *sorted);
     size_t validate = 0, test = all;
 
     if (sorted == NULL)
         return STATUS_MEMORY;
     for (size_t i = 0; i < all; i++)
-        sorted[validate_row(&in->target.validate, i) ? validate++ : --test] = in->target.test[i];
-    r->validate = verdict_count(sorted, validate);
-    r->test = verdict_count(sorted + validate, all - validate);
+        memcpy(sorted + k * (validate_row(&in->target.validate, i) ? validate++ : --test),
+               in->target.test + k * i, k * sizeof *sorted);
+    r->validate = server_targets_count(&in->target, sorted, validate);
+    r->test = server_targets_count(&in->target, sorted + k * validate, all - validate);
     mem_free(sorted);
     return STATUS_OK;
 }
@@ -48,8 +49,8 @@ enum status server_results_init(struct server_results *r, const struct server_in
     r->in = in;
     r->options = o;
     r->start_us = r->last_line_us = now_us;
-    r->train = verdict_count(in->target.train, in->train.rows);
-    r->test = verdict_count(in->target.test, in->test.rows);
+    r->train = server_targets_count(&in->target, in->target.train, in->train.rows);
+    r->test = server_targets_count(&in->target, in->target.test, in->test.rows);
     if (in->target.validate.from != NULL && count_apart(r, in) != STATUS_OK)
         return STATUS_MEMORY;
     for (int k = 0; k < WIRE_KINDS; k++)
@@ -142,7 +143,8 @@ static uint64_t all_frames(const struct traffic *t)
     return sum;
 }
 
-_Static_assert(METRIC_RMSE - METRIC_FIRST + 1 == SCORE_METRICS, "a plan can stop by each score");
+_Static_assert(METRIC_F1_MICRO - METRIC_FIRST + 1 == SCORE_METRICS,
+               "a plan can stop by each score");
 
 static const char *metric_name(enum plan_metric m)
 {
@@ -365,7 +367,7 @@ enum status server_results_package(const struct server_results *r, struct server
     m.reach = server_session_reach(s);
     memcpy(m.trail, rep->trail, sizeof m.trail);
     package_score(m.score, &end->train, &end->validate, &end->test);
-    st = classes_print(&r->in->classes, &m.classes);
+    st = server_targets_names(&r->in->target, &m.classes);
     st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), true, err)
                          : error_set(err, st, "model package: %s", status_words(st));
     if (st == STATUS_OK)
@@ -396,7 +398,7 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
     if (path == NULL)
         return st;
     nn_head_shape(&head, &in->config.plan);
-    out = (struct scores){.loss = head.loss, .outputs = head.outputs};
+    out = (struct scores){.loss = head.loss, .outputs = head.outputs, .targets = head.targets};
     st = scores_open(&out, path, false, err);
     if (st != STATUS_OK)
         return st;
@@ -465,6 +467,7 @@ enum status server_results_scores(const struct server_results *r, struct server_
     }
     out.loss = t.loss;
     out.outputs = t.outputs;
+    out.targets = r->in->target.width;
     if (st != STATUS_OK)
         return error_set(err, st, "scores: %s", status_words(st));
     st = scores_open(&out, r->options->scores, true, err);
@@ -473,7 +476,7 @@ enum status server_results_scores(const struct server_results *r, struct server_
 
         if (validate_row(&r->in->target.validate, i))
             continue;
-        scores_put(&out, id, strlen(id), &r->in->target.test[i],
+        scores_put(&out, id, strlen(id), r->in->target.test + i * out.targets,
                    t.prob + (size_t)t.at[i] * t.outputs);
     }
     if (st == STATUS_OK)

@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <unistd.h>
 
 static uint32_t columns_of(const struct scores *s)
@@ -34,7 +35,11 @@ enum status scores_open(struct scores *s, const char *path, bool labelled, struc
     s->path = path;
     if (st != STATUS_OK)
         return st;
-    fputs(labelled ? "id,label" : "id", s->f);
+    fputs("id", s->f);
+    if (labelled && s->targets == 1)
+        fputs(",label", s->f);
+    for (uint32_t k = 0; labelled && s->targets > 1 && k < s->targets; k++)
+        fprintf(s->f, ",label_%u", k);
     if (s->loss == NN_LOSS_SQUARED)
         fputs(",score", s->f);
     for (uint32_t k = 0; s->loss != NN_LOSS_SQUARED && k < columns_of(s); k++)
@@ -46,8 +51,11 @@ enum status scores_open(struct scores *s, const char *path, bool labelled, struc
 void scores_put(struct scores *s, const char *id, size_t n, const float *label, const float *score)
 {
     fwrite(id, 1, n, s->f);
-    if (label != NULL)
-        fprintf(s->f, ",%.9g", (double)*label);
+    for (uint32_t k = 0; label != NULL && k < s->targets; k++) {
+        fputc(',', s->f);
+        if (!isnan(label[k]))
+            fprintf(s->f, "%.9g", (double)label[k]);
+    }
     for (uint32_t k = 0; score == NULL && k < columns_of(s); k++)
         fputc(',', s->f);
     if (score != NULL && s->loss == NN_LOSS_SIGMOID)

@@ -2,6 +2,7 @@
  *
  *     id,score_0,score_1          a probability for each class; of regression id,score
  *     id,label,score_0,score_1    of rows whose class is known
+ *     id,label_0,label_1,score_0,score_1    of several labels, 0, 1 or nothing, a probability each
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,20 +17,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* `outputs`: of the head, 1 of a sigmoid, whose table has both classes. */
 struct scores {
     FILE *f;
     const char *path;
     enum nn_loss loss;
-    uint32_t outputs; /* of the head: 1 of sigmoid, whose table has both classes */
+    uint32_t outputs, targets; /* targets: labels of a row, nn_targets() */
 };
 
 /* Before anything is paid for: can the file be written?  What it holds stays; one that is not there
  * is not there afterwards. */
 enum status scores_check(const char *path, struct error *err) MUST_USE;
-/* The file (0600) and its header; `labelled`: with a column `label`. */
+/* The file (0600) and its header; `labelled`: with its labels. */
 enum status scores_open(struct scores *s, const char *path, bool labelled,
                         struct error *err) MUST_USE;
-/* One row: an id of n bytes, its label (NULL: not labelled), `outputs` scores (NULL: it could not
+/* One row: an id of n bytes, its labels (NULL: not labelled), `outputs` scores (NULL: it could not
  * be predicted, and its cells are empty). */
 void scores_put(struct scores *s, const char *id, size_t n, const float *label, const float *score);
 /* Whether all of it was written, durably. */

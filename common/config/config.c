@@ -10,6 +10,7 @@
 #include "common/config/load.h"
 #include "common/config/plan_keys.h"
 #include "common/config/plan_rules.h"
+#include "common/config/task.h"
 #include "common/config/reference.h"
 
 #include <string.h>
@@ -68,6 +69,19 @@ static enum status check_state(const struct load *l, const char *state, struct e
                : STATUS_OK;
 }
 
+/* What the plan asks of the label files. */
+static enum status check_labels(const struct load *l, const struct config_server *c,
+                                struct error *err)
+{
+    if (c->plan.data.validate_by == VALIDATE_GROUP && c->labels_group[0] == 0)
+        return load_refuse(l, "data.validate_by",
+                           "group needs labels.group, the column that says whose a row is", err);
+    if (task_of(&c->plan)->scores == TASK_OF_LABELS && c->labels_positive[0] != 0)
+        return load_refuse(l, "labels.positive",
+                           "multilabel takes labels that are 0, 1 or missing: no text is one", err);
+    return STATUS_OK;
+}
+
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
                                size_t n, struct error *err)
 {
@@ -80,6 +94,8 @@ enum status config_load_server(struct config_server *c, const char *file, const 
         s = check_state(&l, c->state, err);
     if (s == STATUS_OK)
         s = check_stand(&l, c->stand, c->state_key, err);
+    if (s == STATUS_OK)
+        s = check_labels(&l, c, err);
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
 
@@ -110,6 +126,8 @@ enum status config_load_server_job(struct config_server *c, const struct config_
     l.file = JOB_PLAN;
     if (s == STATUS_OK)
         s = load_text(&l, job->plan, job->plan_n, err);
+    if (s == STATUS_OK)
+        s = check_labels(&l, c, err);
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
 
@@ -172,6 +190,9 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
         s = check_state(&l, c->state, err);
     if (s == STATUS_OK)
         s = check_stand(&l, c->stand, c->state_key, err);
+    if (s == STATUS_OK && c->validate_by == VALIDATE_GROUP && c->group[0] == 0)
+        s = load_refuse(&l, "data.validate_by",
+                        "group needs data.group, the column that says whose a row is", err);
     if (s == STATUS_OK)
         s = check_train(&l, c, err);
     return s == STATUS_OK ? check_bottom(&l, c, err) : s;

@@ -75,6 +75,8 @@ struct config_server {
     bool stand;                 /* one job after another, from a queue under state */
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
     char labels_positive[CONFIG_COLUMN_MAX]; /* the text of class 1; "": classes by their texts */
+    char labels_group[CONFIG_COLUMN_MAX];    /* whose rows they are; "": nobody says */
+    struct config_names labels_columns;      /* of several labels; n 0: all there are */
     char load[CONFIG_PATH_MAX];              /* first weights of the head; "": drawn */
     struct config_names insecure_peers;
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
@@ -147,6 +149,7 @@ struct config_party {
     char scale[CONFIG_PATH_MAX];   /* "fit", "none" or a path */
     bool scale_given;              /* the path's content was made without these records */
     double validate;               /* share of the training rows to choose by: the plan's */
+    enum plan_validate_by validate_by;
     char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */
     struct plan_widths layers;     /* empty for a polynomial bottom */
     enum plan_activation activation;

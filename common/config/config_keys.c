@@ -91,6 +91,14 @@ static const struct key server_keys[] = {
      .help =
          "The label that is class 1, all others being class 0; left out: labels that are numbers "
          "are classes themselves, and texts are classes in their order.  The log shows the map."},
+    {"labels.columns", KEY_NAMES, SERVER(labels_columns), .fallback = "[]",
+     .help =
+         "Under model.task multilabel, the columns that are labels, in the order of the scores; "
+         "[]: all but id and labels.group."},
+    {"labels.group", KEY_COLUMN, SERVER(labels_group), .fallback = "",
+     .help =
+         "The column, in both label files, that says whose a row is, for data.validate_by group; "
+         "it is no label.  Left out: there is none."},
     {"insecure_peers", KEY_NAMES, SERVER(insecure_peers), .fallback = "[]",
      .help = "Addresses besides loopback with which --insecure-seed is allowed; 192.0.2. is all "
              "that begins with it."},
@@ -162,6 +170,10 @@ static const struct key party_keys[] = {
      .help = "Columns of the test rows; left out: none."},
     {"data.validate", KEY_REAL, PARTY(validate), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "The share of the training rows that is not trained on, as the server's plan has it."},
+    {"data.validate_by", KEY_CHOICE, PARTY(validate_by), .choices = plan_validates,
+     .fallback = "id",
+     .help = "By what these rows are chosen, as the server's plan has it; group: by data.group, "
+             "which then tells others what ids tell them: whether all sides have the same."},
     {"data.predict", KEY_PATH, PARTY(data_predict), .fallback = "",
      .help = "The same columns of the rows that may be predicted (vfl-party --predict); left out: "
              "this party takes part in no prediction."},

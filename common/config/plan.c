@@ -10,6 +10,7 @@
 #include "common/config/key_set.h"
 #include "common/config/plan_keys.h"
 #include "common/config/plan_rules.h"
+#include "common/config/task.h"
 
 #include <string.h>
 
@@ -21,18 +22,15 @@ uint32_t plan_head_width(const struct plan *p)
 size_t plan_head_params(const struct plan *p)
 {
     const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
-    uint64_t in = p->model.embedding * concat, out = p->shape.outputs, params = 0;
+    uint64_t in = p->model.embedding * concat, params = 0;
 
     if (p->model.output == OUTPUT_IDENTITY)
         return 0;
-    if (p->model.task == TASK_REGRESSION ||
-        (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID))
-        out = 1;
     for (size_t i = 0; i < p->model.head.n; i++) {
         params += (in + 1) * p->model.head.width[i];
         in = p->model.head.width[i];
     }
-    params += (in + 1) * out;
+    params += (in + 1) * task_outputs(p);
     if (p->training.party_dropout > 0) /* a stand-in for each party */
         params += (uint64_t)p->shape.parties * p->model.embedding;
     return params;
@@ -69,11 +67,7 @@ bool plan_shows_each(const struct plan *p)
 
 enum plan_metric plan_best_by(const struct plan *p)
 {
-    if (p->training.best_by != METRIC_NONE)
-        return p->training.best_by;
-    if (p->model.task == TASK_REGRESSION)
-        return METRIC_RMSE;
-    return p->model.task == TASK_MULTICLASS ? METRIC_ACCURACY : METRIC_AUC;
+    return p->training.best_by != METRIC_NONE ? p->training.best_by : task_of(p)->best_by;
 }
 
 void plan_defaults(struct plan *p)

@@ -27,12 +27,20 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 64,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 65,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
 enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
-enum plan_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
+/* Each with its word in plans; its facts are in task.c. */
+#define PLAN_TASK_LIST(X)                                                                          \
+    X(AUTO, auto)                                                                                  \
+    X(BINARY, binary)                                                                              \
+    X(MULTICLASS, multiclass)                                                                      \
+    X(REGRESSION, regression)                                                                      \
+    X(MULTILABEL, multilabel)
+#define PLAN_TASK(id, name) TASK_##id,
+enum plan_task { PLAN_TASK_LIST(PLAN_TASK) };
 enum plan_init { INIT_GLOROT, INIT_HE, INIT_TORCH };
 /* Each with its word in plans and policies; its facts are in encoding.c, what it does in
  * common/secagg. */
@@ -63,7 +71,8 @@ enum plan_aggregation { PLAN_AGGREGATION_LIST(PLAN_AGGREGATION) };
 #define PLAN_ONE_MORE(id, name) +1
 enum {
     PLAN_ENCODINGS = 0 PLAN_ENCODING_LIST(PLAN_ONE_MORE),
-    PLAN_AGGREGATIONS = 0 PLAN_AGGREGATION_LIST(PLAN_ONE_MORE)
+    PLAN_AGGREGATIONS = 0 PLAN_AGGREGATION_LIST(PLAN_ONE_MORE),
+    PLAN_TASKS = 0 PLAN_TASK_LIST(PLAN_ONE_MORE)
 };
 /* Up to here the worst corner of the accountant was computed (docs/privacy.md). */
 #define PLAN_BETA_MAX 0.49
@@ -97,9 +106,15 @@ enum plan_metric {
     METRIC_F1,
     METRIC_R2,
     METRIC_MAE,
-    METRIC_RMSE
+    METRIC_RMSE,
+    METRIC_AUC_MICRO,
+    METRIC_AUPRC_MICRO,
+    METRIC_F1_MICRO
 };
 enum plan_class_weights { CLASS_WEIGHTS_NONE, CLASS_WEIGHTS_BALANCED };
+/* By what rows are kept back: their ids, whose they are, or their place in the order of ids. */
+enum plan_validate_by { VALIDATE_ID, VALIDATE_GROUP, VALIDATE_ORDER };
+extern const char *const plan_validates[]; /* each with its word */
 enum plan_split { SPLIT_TEST, SPLIT_TRAIN, SPLIT_VALIDATE };
 extern const char *const plan_splits[]; /* each with its word */
 enum plan_binary_loss { BINARY_SOFTMAX, BINARY_SIGMOID };
@@ -193,6 +208,7 @@ struct plan {
     } training;
     struct {
         double validate; /* share of the training rows that is kept back to choose by */
+        enum plan_validate_by validate_by;
     } data;
     struct {
         double delta; /* not given: that of a small table, until the rows are known */
@@ -229,8 +245,8 @@ bool plan_shows_each(const struct plan *p);
  * else 1. */
 uint32_t plan_withstands(const struct plan *p);
 
-/* What evaluations are compared by under patience: as the plan says, else AUC of two classes,
- * accuracy of more, and the root of the mean squared error of values. */
+/* What evaluations are compared by under patience: as the plan says, else as the task's row does.
+ */
 enum plan_metric plan_best_by(const struct plan *p);
 
 /* The defaults of the table: seed not given, shape all zero. */

@@ -11,13 +11,13 @@
 #include "common/config/encoding.h"
 #include "common/config/plan.h"
 #include "common/config/plan_noise.h"
+#include "common/config/task.h"
 
 #define AT(member) offsetof(struct plan, member)
 
 static const char *const fusions[] = {"sum", "mean", "concat", NULL};
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
 static const char *const outputs[] = {"linear", "identity", NULL};
-static const char *const tasks[] = {"auto", "binary", "multiclass", "regression", NULL};
 static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
 static const char *const inits[] = {"glorot", "he", "torch", NULL};
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
@@ -32,11 +32,13 @@ static const char *const schedules[] = {"constant", "inverse_sqrt", "inverse_sqr
                                         "cosine",   "step",         NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", "adamw", NULL};
 static const char *const class_weights[] = {"none", "balanced", NULL};
-static const char *const metrics[] = {"none", "loss", "accuracy", "auc",  "auprc",
-                                      "f1",   "r2",   "mae",      "rmse", NULL};
-static const char *const best_by[] = {"auto", "loss", "accuracy", "auc",  "auprc",
-                                      "f1",   "r2",   "mae",      "rmse", NULL};
+#define METRICS                                                                                    \
+    "loss", "accuracy", "auc", "auprc", "f1", "r2", "mae", "rmse", "auc_micro", "auprc_micro",     \
+        "f1_micro", NULL
+static const char *const metrics[] = {"none", METRICS};
+static const char *const best_by[] = {"auto", METRICS};
 const char *const plan_splits[] = {"test", "train", "validate", NULL};
+const char *const plan_validates[] = {"id", "group", "order", NULL};
 
 const struct key plan_keys[PLAN_KEYS_N] = {
     {"model.embedding", KEY_U32, AT(model.embedding), .lo = 1, .hi = PLAN_WIDTH_MAX,
@@ -53,8 +55,9 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .help = "linear: the head ends in a trained layer.  identity: the fused embeddings are the "
              "outputs, and there is no head to train: with one linear layer per party, the sum is "
              "logistic regression over all of them."},
-    {"model.task", KEY_CHOICE, AT(model.task), .choices = tasks, .fallback = "auto",
-     .help = "What the labels are; auto decides by the training labels."},
+    {"model.task", KEY_CHOICE, AT(model.task), .choices = task_names, .fallback = "auto",
+     .help = "What the labels are; auto decides by the training labels, and never for multilabel: "
+             "several columns of 0, 1 or nothing, each with a probability of its own."},
     {"model.binary_loss", KEY_CHOICE, AT(model.binary_loss), .choices = binary_losses,
      .fallback = "softmax",
      .help = "For a binary task: softmax over two outputs, or sigmoid over one."},
@@ -240,8 +243,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
          "of their squares besides."},
     {"training.class_weights", KEY_CHOICE, AT(training.class_weights), .choices = class_weights,
      .fallback = "none",
-     .help = "balanced: in training a row counts by n / (classes times the rows of its class), of "
-             "the n training rows, so that each class weighs the same."},
+     .help =
+         "balanced: in training a row counts by n / (classes times the rows of its class), of "
+         "the n training rows, so that each class weighs the same; of several labels 0 and 1 do "
+         "so in each."},
     {"training.party_dropout", KEY_REAL, AT(training.party_dropout), .lo = 0, .hi = 0.9,
      .fallback = "0",
      .help = "In each training step each party is left out with this probability, by the public "
@@ -270,13 +275,22 @@ const struct key plan_keys[PLAN_KEYS_N] = {
              "the end of all epochs.  0: the last model is kept."},
     {"training.best_by", KEY_CHOICE, AT(training.best_by), .choices = best_by, .fallback = "auto",
      .help = "By which score an evaluation is better; auto: auc of two classes, accuracy of more, "
-             "rmse of values."},
+             "rmse of values, auprc of several labels."},
 
     {"data.validate", KEY_REAL, AT(data.validate), .lo = 0, .hi = 0.9, .fallback = "0",
-     .help = "The share of the training rows that nobody trains on, chosen by a hash of their "
-             "ids; they are released with the test rows at each evaluation, and charged, and are "
-             "what training.patience and stop.split validate look at. Every party's data.validate "
-             "has to say the same."},
+     .help =
+         "The share of the training rows that nobody trains on, chosen as data.validate_by says; "
+         "they are released with the test rows at each evaluation, and charged, and are "
+         "what training.patience and stop.split validate look at. Every party's data.validate "
+         "has to say the same."},
+    {"data.validate_by", KEY_CHOICE, AT(data.validate_by), .choices = plan_validates,
+     .fallback = "id",
+     .help =
+         "id: each row by a hash of its id.  group: all rows of a person together, by a hash of "
+         "what stands in the column that says whose they are, which every side then has and "
+         "spells alike (labels.group here, data.group at a party).  order: the last rows in the "
+         "order of ids, for ids "
+         "that grow with time."},
 
     {"privacy.delta", KEY_AUTO, AT(privacy.delta),
      .given = AT(privacy.delta_given) - AT(privacy.delta), .lo = 0, .hi = 1e-3, .lo_open = true,

@@ -4,6 +4,7 @@
 #include "common/config/plan_rules_groups.h"
 
 #include "common/config/aggregation.h"
+#include "common/config/task.h"
 
 #include <stdio.h>
 
@@ -187,13 +188,7 @@ static uint32_t outputs_of(const struct plan *p)
         return p->shape.outputs;
     if (p->model.binary_loss == BINARY_SIGMOID)
         return 1;
-    switch (p->model.task) {
-    case TASK_BINARY: return 2;
-    case TASK_REGRESSION: return 1;
-    case TASK_AUTO:
-    case TASK_MULTICLASS: break;
-    }
-    return 0;
+    return task_of(p)->outputs;
 }
 
 static bool identity_width(const struct plan *p)
@@ -226,8 +221,10 @@ static const struct plan_rule of_identity[] = {
     {.broken = identity_width,
      .key = "model.embedding",
      .with = {"model.output", "model.task", "model.binary_loss"},
-     .reason = "with output identity the embedding is the outputs, so it must be as wide: 1 for "
-               "regression and sigmoid, 2 for binary softmax, the classes for multiclass",
+     .reason =
+         "with output identity the embedding is the outputs, so it must be as wide: 1 for "
+         "regression and sigmoid, 2 for binary softmax, the classes for multiclass, the labels "
+         "for multilabel",
      .numbers = width_numbers},
     {.broken = identity_factored,
      .key = "protocol.gradient.form",
@@ -241,8 +238,8 @@ const struct plan_rules plan_rules_identity = PLAN_RULES(of_identity);
 
 static bool sigmoid_many(const struct plan *p)
 {
-    return p->model.binary_loss == BINARY_SIGMOID &&
-           (p->model.task == TASK_MULTICLASS || p->model.task == TASK_REGRESSION);
+    return p->model.binary_loss == BINARY_SIGMOID && p->model.task != TASK_BINARY &&
+           p->model.task != TASK_AUTO;
 }
 
 static bool of_classes(enum plan_metric m)
@@ -252,7 +249,12 @@ static bool of_classes(enum plan_metric m)
 
 static bool of_values(enum plan_metric m)
 {
-    return m >= METRIC_R2;
+    return m >= METRIC_R2 && m <= METRIC_RMSE;
+}
+
+static bool of_labels(enum plan_metric m)
+{
+    return m >= METRIC_AUC_MICRO;
 }
 
 static bool class_metric(const struct plan *p)
@@ -277,22 +279,35 @@ static bool stop_value_idle(const struct plan *p)
 
 static bool stop_value_above_one(const struct plan *p)
 {
-    return (class_metric(p) || p->training.stop.metric == METRIC_R2) && p->training.stop.value > 1;
+    const enum plan_metric m = p->training.stop.metric;
+
+    return (class_metric(p) || of_labels(m) || m == METRIC_R2) && p->training.stop.value > 1;
 }
 
 static bool stop_classes_of_regression(const struct plan *p)
 {
-    return class_metric(p) && p->model.task == TASK_REGRESSION;
+    return class_metric(p) && task_of(p)->scores == TASK_OF_VALUES;
 }
 
 static bool stop_values_of_classes(const struct plan *p)
 {
-    return value_metric(p) && p->model.task != TASK_REGRESSION;
+    return value_metric(p) && task_of(p)->scores != TASK_OF_VALUES;
+}
+
+static bool stop_micro_of_others(const struct plan *p)
+{
+    return of_labels(p->training.stop.metric) && task_of(p)->scores != TASK_OF_LABELS;
+}
+
+/* A party that takes local steps with labels has one of each row. */
+static bool labels_refreshed(const struct plan *p)
+{
+    return task_of(p)->scores == TASK_OF_LABELS && p->protocol.local_view == VIEW_REFRESHED;
 }
 
 static bool weights_of_regression(const struct plan *p)
 {
-    return p->training.class_weights != CLASS_WEIGHTS_NONE && p->model.task == TASK_REGRESSION;
+    return p->training.class_weights != CLASS_WEIGHTS_NONE && task_of(p)->scores == TASK_OF_VALUES;
 }
 
 static bool stop_on(const struct plan *p, enum plan_split split)
@@ -319,17 +334,11 @@ static bool stop_without_validation(const struct plan *p)
 
 static bool outputs_wrong(const struct plan *p)
 {
-    uint32_t n = p->shape.outputs;
+    const uint32_t n = p->shape.outputs, wanted = task_of(p)->outputs;
 
-    if (p->shape.parties == 0)
+    if (p->shape.parties == 0 || p->model.task == TASK_AUTO)
         return false;
-    switch (p->model.task) {
-    case TASK_AUTO: return false;
-    case TASK_BINARY: return n != (p->model.binary_loss == BINARY_SIGMOID ? 1 : 2);
-    case TASK_MULTICLASS: return n < 2;
-    case TASK_REGRESSION: return n != 1;
-    }
-    return true;
+    return wanted > 0 ? n != wanted : n < 2;
 }
 
 static const struct plan_rule of_task[] = {
@@ -357,6 +366,16 @@ static const struct plan_rule of_task[] = {
      .key = "training.stop.metric",
      .with = {"model.task"},
      .reason = "r2, mae and rmse are of regression"},
+    {.broken = stop_micro_of_others,
+     .key = "training.stop.metric",
+     .with = {"model.task"},
+     .reason = "auc_micro, auprc_micro and f1_micro are of multilabel"},
+    {.broken = labels_refreshed,
+     .key = "model.task",
+     .with = {"protocol.local_view"},
+     .reason =
+         "multilabel: parties that refresh their view hold one label of each row, so it needs "
+         "local_view stale"},
     {.broken = weights_of_regression,
      .key = "training.class_weights",
      .with = {"model.task"},
@@ -378,7 +397,7 @@ static const struct plan_rule of_task[] = {
      .key = "shape.outputs",
      .with = {"model.task", "model.binary_loss"},
      .reason = "does not fit the task: 1 for regression and sigmoid, 2 for binary softmax, 2 or "
-               "more for multiclass"},
+               "more for multiclass and multilabel"},
 };
 const struct plan_rules plan_rules_task = PLAN_RULES(of_task);
 
@@ -413,7 +432,7 @@ static bool best_of_other_task(const struct plan *p)
 {
     const enum plan_metric m = p->training.best_by;
 
-    return p->model.task == TASK_REGRESSION ? of_classes(m) : of_values(m);
+    return m != METRIC_NONE && !task_has_metric(task_of(p), m);
 }
 
 /* Before labels are read `auto` may be any task's. */
@@ -432,7 +451,16 @@ static bool rows_unfit(const struct plan *p)
            (p->shape.parties > 0 && (p->shape.validate_rows > 0) != (p->data.validate > 0));
 }
 
+static bool by_idle(const struct plan *p)
+{
+    return p->data.validate_by != VALIDATE_ID && !(p->data.validate > 0);
+}
+
 static const struct plan_rule of_best[] = {
+    {.broken = by_idle,
+     .key = "data.validate_by",
+     .with = {"data.validate"},
+     .reason = "has a meaning only with data.validate"},
     {.broken = patience_blind,
      .key = "training.patience",
      .with = {"data.validate"},
@@ -455,7 +483,7 @@ static const struct plan_rule of_best[] = {
      .key = "training.best_by",
      .with = {"model.task"},
      .reason = "loss, r2, mae and rmse are of regression; loss, accuracy, auc, auprc and f1 of "
-               "classes"},
+               "classes and labels, of these alone auc_micro, auprc_micro and f1_micro"},
     {.broken = target_of_another,
      .key = "training.stop.metric",
      .with = {"training.patience", "training.stop.split", "training.best_by"},

@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/config/task.h"
 #include "common/daemon/package_text.h"
 #include "common/nn/safetensors.h"
 #include "common/nn/safetensors_header.h"
@@ -262,9 +263,13 @@ enum status package_prepare(const struct package *p, struct table *t, size_t *un
 
 uint32_t package_classes(const struct plan *plan)
 {
-    if (plan->model.task == TASK_REGRESSION)
-        return 0;
-    return plan->shape.outputs == 1 ? 2 : plan->shape.outputs; /* 1: of two, by a sigmoid */
+    switch (task_of(plan)->loss) {
+    case TASK_SQUARED: return 0;
+    case TASK_SIGMOID: return 2;
+    case TASK_SOFTMAX:
+    case TASK_SIGMOIDS: break;
+    }
+    return plan->shape.outputs;
 }
 
 void package_class(const struct package *p, uint32_t k, char *out, size_t n)

@@ -27,7 +27,7 @@ enum {
     PACKAGE_WIDTH_MAX = 1 << 24,    /* of a layer: M P under concat */
     PACKAGE_TEXT_MAX = 60 << 20,    /* of the metadata: 65536 columns, thrice */
     PACKAGE_RUN_TEXT_MAX = 1 << 20, /* of it, what is not of columns or classes: of the run */
-    PACKAGE_SCORE_MAX = 512,
+    PACKAGE_SCORE_MAX = 1024,
 };
 #define PACKAGE_FORMAT "colonnade-model/1"
 
@@ -53,7 +53,7 @@ struct package {
     size_t cols;
     char *names; /* cols x TABLE_NAME_MAX */
     struct scale scale;
-    /* Of a head: what each class is called, a line for each; NULL: by its number. */
+    /* Of a head: what each class, or label, is called, a line for each; NULL: by its number. */
     char *classes;
     char score[PACKAGE_SCORE_MAX]; /* of a head: lines `test.auc=0.9`, as package_score has them */
     struct buf file;               /* what it was read from, weights and all */
@@ -93,7 +93,7 @@ enum status package_tells(const uint8_t trail[DIGEST_BYTES], const char *run,
  * The counts are schema_apply's.  STATUS_DATA: they are not those that it was trained on. */
 enum status package_prepare(const struct package *p, struct table *t, size_t *unseen,
                             size_t *filled, struct error *err) MUST_USE;
-/* How many classes a plan's scores are of; 0 under regression. */
+/* How many classes, or labels, a plan's scores are of; 0 under regression. */
 uint32_t package_classes(const struct plan *plan);
 /* What class k is called: its number where it has no name.  n bytes of room. */
 void package_class(const struct package *p, uint32_t k, char *out, size_t n);

@@ -4,6 +4,7 @@
 #include "common/daemon/package_text.h"
 
 #include "common/base/mem.h"
+#include "common/config/task.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
 #include "common/nn/safetensors_header.h"
@@ -134,14 +135,6 @@ static enum status pair_preparation(struct buf *out, const struct package *p, st
     return s == STATUS_OK ? pair(out, "standardise", (const char *)text->data, text->len) : s;
 }
 
-static const char *loss_name(const struct plan *p)
-{
-    if (p->model.task == TASK_REGRESSION)
-        return "squared";
-    return p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID ? "sigmoid"
-                                                                                  : "softmax";
-}
-
 /* What the plan says of using the model, so that a reader needs no parser of plans. */
 static enum status pair_use(struct buf *out, const struct plan *p)
 {
@@ -156,7 +149,7 @@ static enum status pair_use(struct buf *out, const struct plan *p)
     if (s == STATUS_OK)
         s = pair_text(out, "output", p->model.output == OUTPUT_IDENTITY ? "identity" : "linear");
     if (s == STATUS_OK)
-        s = pair_text(out, "loss", loss_name(p));
+        s = pair_text(out, "loss", task_of(p)->loss_name);
     return s == STATUS_OK ? pair_number(out, "outputs", p->shape.outputs) : s;
 }
 

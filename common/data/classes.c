@@ -55,11 +55,13 @@ static enum status make_classes(struct classes *c, const char *path, const char 
     return STATUS_OK;
 }
 
-enum status classes_read(struct classes *c, struct table *t, const char *path, const char *positive,
-                         struct error *err)
+enum status classes_read(struct classes *c, struct table *t, const char *path,
+                         const struct classes_want *as, struct error *err)
 {
     const bool first = c->schema.n == 0;
+    const char *positive = as->positive;
     const struct intake_want want = {.labels = true,
+                                     .group = as->group,
                                      .kind = positive != NULL && positive[0] != 0 ? SCHEMA_CATEGORY
                                                                                   : SCHEMA_AUTO,
                                      .complete = true,

@@ -15,12 +15,17 @@ struct classes {
     uint32_t *of;         /* the class of each level of the column */
 };
 
+struct classes_want {
+    const char *positive; /* NULL or "": none */
+    const char *group;    /* a column beside the labels that is left out; NULL: none */
+};
+
 /* The label file, t->x being classes.  The first file of c decides: text makes classes in the order
- * of the texts; `positive` (NULL or "": none) makes what equals it class 1 and all else class 0.
+ * of the texts; `positive` makes what equals it class 1 and all else class 0.
  * STATUS_DATA: a missing label, a class that the first file does not have, a file of one class
  * only. */
-enum status classes_read(struct classes *c, struct table *t, const char *path, const char *positive,
-                         struct error *err) MUST_USE;
+enum status classes_read(struct classes *c, struct table *t, const char *path,
+                         const struct classes_want *as, struct error *err) MUST_USE;
 /* The texts of class k, `a, b or ...`, cut off at n bytes. */
 void classes_name(const struct classes *c, uint32_t k, char *out, size_t n);
 /* What each class is called, a line for each: its text, or `other` where it has several; NULL where

@@ -54,6 +54,14 @@ static bool says_label(const struct schema *s)
     return s->written && i < s->n && schema_width(&s->column[i]) == 0;
 }
 
+/* Of one label: the ids, the labels, and whose rows they are. */
+static bool is_labels(const struct source *s, size_t id, size_t group)
+{
+    const size_t label = source_column(s, "label");
+
+    return s->cols == (group < s->cols ? 3 : 2) && id == 0 && label < s->cols && label != group;
+}
+
 static enum status find_roles(struct intake *in, size_t *group, struct error *err)
 {
     const struct intake_want *w = in->want;
@@ -69,9 +77,13 @@ static enum status find_roles(struct intake *in, size_t *group, struct error *er
         if (*group == s->cols)
             return source_fail(s, err, "no column \"%s\"", w->group);
     }
-    if (w->labels && (s->cols != 2 || in->id != 0 || source_column(s, "label") != 1))
-        return source_fail(s, err, "a label file has exactly the columns id,label");
-    if (!w->labels && source_column(s, "label") < s->cols && !says_label(in->schema))
+    if (w->labels && !is_labels(s, in->id, *group))
+        return source_fail(s, err,
+                           w->group != NULL
+                               ? "a label file has exactly the columns id,label, and that "
+                                 "of labels.group"
+                               : "a label file has exactly the columns id,label");
+    if (!w->labels && !w->several && source_column(s, "label") < s->cols && !says_label(in->schema))
         return source_fault(s, source_column(s, "label"),
                             "labels belong to the server, in a file of their own", err);
     if (s->cols == (size_t)(in->id < s->cols) + (*group < s->cols))
@@ -193,7 +205,7 @@ static enum status find_schema(struct intake *in, size_t cols, struct error *err
 
     if (s == STATUS_OK)
         s = check_found(in, found, err);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && !in->want->several)
         s = check_declared(in, found, cols, err);
     mem_free(s == STATUS_OK ? in->from : found);
     if (s == STATUS_OK)

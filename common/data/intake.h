@@ -27,6 +27,8 @@ struct intake_want {
     bool numbered;         /* rows of a table without that column are called 0, 1, ... */
     const char *group;     /* a column that is left out (group.h reads it); NULL: none */
     bool labels;           /* the table is the server's: exactly id and `label` */
+    bool several;          /* it is the server's, and each column may be a label; of a schema that
+                            * is given, others are not read */
     enum schema_kind kind; /* of every column; SCHEMA_AUTO: as its first cell is */
     bool complete;         /* nothing may be missing */
     const struct intake_limits *limits;

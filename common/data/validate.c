@@ -3,6 +3,7 @@
  */
 #include "common/data/validate.h"
 
+#include "common/base/check.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
@@ -12,17 +13,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char LABEL[] = "vfl/validate/1"; /* its final 0 is hashed, too */
+/* Their final 0 is hashed, too. */
+static const char LABEL[] = "vfl/validate/1", GROUP_LABEL[] = "vfl/validate/group/1";
 static const char TEST_ID[] = "test-";
 
-static bool below(struct digest *d, const char *id, double share)
+static bool below(struct digest *d, const char *label, const char *name, double share)
 {
     uint8_t hash[DIGEST_BYTES];
     const uint8_t *at = hash;
 
     digest_begin(d);
-    digest_update(d, LABEL, sizeof LABEL);
-    digest_update(d, id, strlen(id));
+    digest_update(d, label, strlen(label) + 1);
+    digest_update(d, name, strlen(name));
     digest_final(d, hash);
     return (double)(le_take(&at, 8) >> 11) < ldexp(share, 53);
 }
@@ -33,9 +35,21 @@ bool validate_keeps_back(const char *id, double share)
     bool yes;
 
     digest_begin(&d);
-    yes = below(&d, id, share);
+    yes = below(&d, LABEL, id, share);
     digest_deinit(&d);
     return yes;
+}
+
+/* Is training row i one of them? */
+static bool is_back(const struct validate_rule *rule, struct digest *d, const struct table *train,
+                    size_t i)
+{
+    switch (rule->by) {
+    case VALIDATE_ID: return below(d, LABEL, table_id(train, i), rule->share);
+    case VALIDATE_GROUP: return below(d, GROUP_LABEL, group_name(rule->group, i), rule->share);
+    case VALIDATE_ORDER: return i >= train->rows - (size_t)(rule->share * (double)train->rows);
+    }
+    return false;
 }
 
 /* --- rows of two tables into one --- */
@@ -103,7 +117,7 @@ static int compare(const struct table *a, size_t i, const struct table *b, size_
  * known at the end alone: until then what comes behind them is written from place train->rows on,
  * which no row left can reach, and moved up afterwards. */
 static void choose(struct validate *v, const struct table *train, const struct table *test,
-                   double share)
+                   const struct validate_rule *rule)
 {
     uint32_t *back = v->from + train->rows;
     struct digest d;
@@ -111,7 +125,7 @@ static void choose(struct validate *v, const struct table *train, const struct t
 
     digest_begin(&d);
     for (size_t i = 0; i < train->rows; i++) {
-        if (!below(&d, table_id(train, i), share)) {
+        if (!is_back(rule, &d, train, i)) {
             v->from[v->left++] = (uint32_t)i;
             continue;
         }
@@ -184,8 +198,8 @@ static enum status no_memory(size_t rows, struct error *err)
     return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu rows", rows);
 }
 
-enum status validate_left(struct table *out, const struct table *train, double share,
-                          struct error *err)
+enum status validate_left(struct table *out, const struct table *train,
+                          const struct validate_rule *rule, struct error *err)
 {
     const struct table none = {0};
     struct validate v = {.train = train->rows, .from = mem_alloc(2 * train->rows, sizeof *v.from)};
@@ -193,8 +207,8 @@ enum status validate_left(struct table *out, const struct table *train, double s
 
     *out = none;
     if (s == STATUS_OK) {
-        choose(&v, train, &none, share);
-        s = check_left(&v, share, err);
+        choose(&v, train, &none, rule);
+        s = check_left(&v, rule->share, err);
     }
     if (s == STATUS_OK && pick(out, train, train, v.from, v.left) != STATUS_OK)
         s = no_memory(v.left, err);
@@ -203,7 +217,7 @@ enum status validate_left(struct table *out, const struct table *train, double s
 }
 
 enum status validate_split(struct validate *v, struct table *train, struct table *test,
-                           double share, struct error *err)
+                           const struct validate_rule *rule, struct error *err)
 {
     struct table left = {0}, held = {0};
     enum status s = STATUS_MEMORY;
@@ -211,8 +225,8 @@ enum status validate_split(struct validate *v, struct table *train, struct table
     *v = (struct validate){.train = train->rows};
     v->from = mem_alloc(2 * train->rows + test->rows, sizeof *v->from);
     if (v->from != NULL && tell_apart(train, test) == STATUS_OK) {
-        choose(v, train, test, share);
-        s = check(v, train, test, share, err);
+        choose(v, train, test, rule);
+        s = check(v, train, test, rule->share, err);
         if (s != STATUS_OK)
             goto out;
         s = pick(&left, train, test, v->from, v->left);

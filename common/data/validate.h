@@ -1,18 +1,22 @@
-/* validate.h -- which training rows are kept back to choose a model by (data.validate).
+/* validate.h -- which training rows are kept back to choose a model by (data.validate, and by what:
+ * data.validate_by).
  *
- * A row is kept back by its id alone, so that every side takes the same ones and nothing that
- * stands in a row decides it: with u the first 8 bytes, little-endian, of
+ *   id      by its id alone, so that every side takes the same ones and nothing that stands in a
+ * row decides it: with u the first 8 bytes, little-endian, of SHA-256("vfl/validate/1" || 0 || id),
+ * it is when floor(u / 2^11) < share 2^53 group   by its group alone, so that rows of one person
+ * stay together: the same of SHA-256("vfl/validate/group/1" || 0 || name of the group) order   the
+ * last floor(share n) of the n training rows in the order of ids, for ids that grow with time
  *
- *   SHA-256("vfl/validate/1" || 0 || id)
- *
- * it is when floor(u / 2^11) < share 2^53.  Rows kept back join the test rows, in the order of ids:
- * what is evaluated is one table, and only the server needs to know whose row is which.
+ * Rows kept back join the test rows, in the order of ids: what is evaluated is one table, and only
+ * the server needs to know whose row is which.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_DATA_VALIDATE_H
 #define COLONNADE_DATA_VALIDATE_H
 
+#include "common/config/plan.h"
+#include "common/data/group.h"
 #include "common/data/table.h"
 
 /* Where each row comes from: below `train` a row of the training table as it was, else row
@@ -24,11 +28,18 @@ struct validate {
     uint32_t *from; /* left, then held */
 };
 
-bool validate_keeps_back(const char *id, double share);
+/* How rows are chosen. */
+struct validate_rule {
+    double share;
+    enum plan_validate_by by;
+    const struct group *group; /* of the training rows first; by VALIDATE_GROUP only */
+};
+
+bool validate_keeps_back(const char *id, double share); /* by id */
 
 /* The rows of train that are trained on, as a table of their own.  STATUS_DATA as below. */
-enum status validate_left(struct table *out, const struct table *train, double share,
-                          struct error *err) MUST_USE;
+enum status validate_left(struct table *out, const struct table *train,
+                          const struct validate_rule *rule, struct error *err) MUST_USE;
 
 /* Cuts train and adds to test, which has no rows, or the same columns.  STATUS_DATA: none would be
  * kept back, or none would be left; or an id of the test rows is in the training rows, too, so that
@@ -36,7 +47,7 @@ enum status validate_left(struct table *out, const struct table *train, double s
  * rows in each: row 7 of an IDX test file becomes `test-7` (on every side, since all do).  On
  * failure train is as it was, and test has its rows. */
 enum status validate_split(struct validate *v, struct table *train, struct table *test,
-                           double share, struct error *err) MUST_USE;
+                           const struct validate_rule *rule, struct error *err) MUST_USE;
 /* What the file that a row is from calls it, which is what it is charged as: images of both files
  * have one number each, as they have where no rows are kept back. */
 const char *validate_own_id(const struct table *t, size_t row);

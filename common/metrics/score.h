@@ -12,6 +12,12 @@
  * predicts nothing and ranks last.  R2 is 1 minus the squared error over that of the targets' mean,
  * and is left out where all targets are the same.
  *
+ * labels: each column of prob is the probability of a label, and a row's target has each label as
+ * 0, 1 or NAN, which is not known and left out of every score.  AUC, AUPRC (the mean average
+ * precision) and F1 at 0.5 are macro averages over the labels; the micro scores pool all pairs of a
+ * row and a label.  Accuracy is the share of these pairs that are right: one minus the Hamming
+ * loss.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_METRICS_SCORE_H
@@ -33,6 +39,9 @@ enum score_metric {
     SCORE_R2,
     SCORE_MAE,
     SCORE_RMSE,
+    SCORE_AUC_MICRO,
+    SCORE_AUPRC_MICRO,
+    SCORE_F1_MICRO,
     SCORE_METRICS
 };
 
@@ -44,19 +53,25 @@ struct score {
 extern const char *const score_names[]; /* as in summary.json; SCORE_METRICS, and a final NULL */
 bool score_falls(enum score_metric m);  /* the less the better */
 
+/* What predictions are of: classes or values, one target a row, or labels, a target each. */
+enum score_kind { SCORE_OF_CLASSES, SCORE_OF_VALUES, SCORE_OF_LABELS };
+
 struct score_board {
+    enum score_kind kind;
     size_t rows, rows_max;
     uint32_t classes; /* columns of prob; 1: a single probability of class 1 (sigmoid) */
     float *prob;      /* rows_max x classes */
-    float *target;    /* rows_max */
+    uint32_t targets; /* of a row: classes of them for labels, else 1 */
+    float *target;    /* rows_max x targets */
     double loss_sum;
-    uint32_t *order; /* scratch, 2 x rows_max */
+    uint32_t *order; /* scratch, 2 x rows_max x targets */
 };
 
-enum status score_board_init(struct score_board *b, size_t rows_max, uint32_t classes) MUST_USE;
+enum status score_board_init(struct score_board *b, size_t rows_max, uint32_t classes,
+                             enum score_kind kind) MUST_USE;
 void score_board_deinit(struct score_board *b); /* safe on a zeroed struct */
 void score_board_reset(struct score_board *b);
-/* n rows: prob n x classes, targets, and their mean loss. */
+/* n rows: prob n x classes, targets n x b->targets, and their mean loss. */
 void score_board_add(struct score_board *b, const float *prob, const float *target, size_t n,
                      double mean_loss);
 /* What another of the same shape holds. */
@@ -66,8 +81,7 @@ void score_board_copy(struct score_board *to, const struct score_board *from);
 enum status score_board_print(const struct score_board *b, struct buf *out) MUST_USE; /* appends */
 enum status score_board_parse(struct score_board *b, const uint8_t *bytes, size_t n,
                               size_t *used) MUST_USE;
-/* regression: loss (not finite when a loss added was not), R2, MAE and RMSE; otherwise the loss and
- * the scores of classes. */
-void score_board_read(struct score_board *b, bool regression, struct score *out);
+/* The loss (not finite when a loss added was not) and the scores of its kind. */
+void score_board_read(struct score_board *b, struct score *out);
 
 #endif

@@ -7,6 +7,12 @@
 
 enum { UNEVEN = 2, DEVIATIONS = 3 };
 
+/* The standard deviation of the AUC of scores that are drawn for all rows alike. */
+static double chance(double p, double n)
+{
+    return sqrt((p + n + 1) / (12 * p * n));
+}
+
 struct verdict_labels verdict_count(const float *target, size_t n)
 {
     size_t of[VERDICT_CLASSES_MAX] = {0};
@@ -22,12 +28,37 @@ struct verdict_labels verdict_count(const float *target, size_t n)
         l.largest = of[k] > l.largest ? of[k] : l.largest;
         l.smallest = l.smallest == 0 || of[k] < l.smallest ? of[k] : l.smallest;
     }
+    if (l.classes == 2)
+        l.chance = chance((double)l.largest, (double)l.smallest);
+    return l;
+}
+
+struct verdict_labels verdict_count_labels(const float *target, size_t n, uint32_t k)
+{
+    struct verdict_labels l = {.rows = n, .several = true};
+    uint32_t both = 0;
+
+    for (uint32_t j = 0; j < k; j++) {
+        size_t ones = 0, zeros = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            ones += target[i * k + j] == 1;
+            zeros += target[i * k + j] == 0;
+        }
+        if (ones == 0 || zeros == 0)
+            continue;
+        l.chance += chance((double)ones, (double)zeros);
+        both++;
+    }
+    l.chance /= both > 0 ? both : 1;
     return l;
 }
 
 bool verdict_metric(enum score_metric *m, const struct score *s, const struct verdict_labels *l)
 {
-    if (s->has[SCORE_AUC] && l->largest >= UNEVEN * l->smallest)
+    if (l->several && s->has[SCORE_AUPRC])
+        *m = SCORE_AUPRC;
+    else if (s->has[SCORE_AUC] && !l->several && l->largest >= UNEVEN * l->smallest)
         *m = SCORE_AUC;
     else if (s->has[SCORE_ACCURACY])
         *m = SCORE_ACCURACY;
@@ -38,14 +69,6 @@ bool verdict_metric(enum score_metric *m, const struct score *s, const struct ve
     return s->has[*m];
 }
 
-/* The standard deviation of the AUC of scores that are drawn for all rows alike. */
-static double chance(const struct verdict_labels *l)
-{
-    const double p = (double)l->largest, n = (double)l->smallest;
-
-    return sqrt((p + n + 1) / (12 * p * n));
-}
-
 const char *verdict_learned_nothing(const struct score *s, const struct verdict_labels *l)
 {
     if (s->has[SCORE_LOSS] && !isfinite(s->value[SCORE_LOSS]))
@@ -53,7 +76,8 @@ const char *verdict_learned_nothing(const struct score *s, const struct verdict_
                "training.learning_rate may keep it";
     if (s->has[SCORE_R2] && s->value[SCORE_R2] <= 0)
         return "its values are no nearer than the mean of all of them";
-    if (l->classes == 2 && s->has[SCORE_AUC] && s->value[SCORE_AUC] <= 0.5 + DEVIATIONS * chance(l))
+    if ((l->classes == 2 || l->several) && s->has[SCORE_AUC] &&
+        s->value[SCORE_AUC] <= 0.5 + DEVIATIONS * l->chance)
         return "its AUC is what chance gives";
     if (l->classes > 2 && s->has[SCORE_ACCURACY] &&
         s->value[SCORE_ACCURACY] * (double)l->rows < (double)l->largest + 0.5)

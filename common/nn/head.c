@@ -5,7 +5,9 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/task.h"
 
+#include <math.h>
 #include <string.h>
 
 static enum nn_act activation_of(uint32_t a)
@@ -19,18 +21,15 @@ static enum nn_act activation_of(uint32_t a)
     return NN_ACT_NONE;
 }
 
-static void loss_of(struct nn_head *h, const struct plan *p)
+static enum nn_loss loss_of(const struct plan *p)
 {
-    if (p->model.task == TASK_REGRESSION) {
-        h->loss = NN_LOSS_SQUARED;
-        h->outputs = 1;
-    } else if (p->model.task == TASK_BINARY && p->model.binary_loss == BINARY_SIGMOID) {
-        h->loss = NN_LOSS_SIGMOID;
-        h->outputs = 1;
-    } else {
-        h->loss = NN_LOSS_SOFTMAX;
-        h->outputs = p->shape.outputs;
+    switch (task_of(p)->loss) {
+    case TASK_SOFTMAX: return NN_LOSS_SOFTMAX;
+    case TASK_SIGMOID: return NN_LOSS_SIGMOID;
+    case TASK_SIGMOIDS: return NN_LOSS_SIGMOIDS;
+    case TASK_SQUARED: return NN_LOSS_SQUARED;
     }
+    return NN_LOSS_SOFTMAX;
 }
 
 void nn_head_shape(struct nn_head *h, const struct plan *p)
@@ -39,11 +38,13 @@ void nn_head_shape(struct nn_head *h, const struct plan *p)
         .concat = p->model.fusion == FUSION_CONCAT,
         .mean = p->model.fusion == FUSION_MEAN,
         .fixed = p->model.output == OUTPUT_IDENTITY,
+        .loss = loss_of(p),
+        .outputs = task_outputs(p),
+        .targets = task_targets(p),
         .parties = p->shape.parties,
         .width = p->model.embedding,
     };
     h->inputs = h->concat ? h->parties * h->width : h->width;
-    loss_of(h, p);
     CHECK(!h->fixed || (p->model.head.n == 0 && h->inputs == h->outputs));
 }
 
@@ -74,7 +75,7 @@ static uint32_t weights_of(const struct nn_head *h, const struct plan *p)
 {
     if (p->training.class_weights == CLASS_WEIGHTS_NONE)
         return 0;
-    return h->loss == NN_LOSS_SIGMOID ? 2 : h->outputs;
+    return h->loss == NN_LOSS_SOFTMAX ? h->outputs : 2 * h->targets;
 }
 
 size_t nn_head_bytes(const struct plan *p, uint32_t rows_max)
@@ -115,12 +116,17 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
 
 void nn_head_weigh(struct nn_head *h, const float *target, size_t n)
 {
-    for (uint32_t c = 0; c < h->weights; c++) {
-        size_t rows = 0;
+    const uint32_t classes = h->weights / h->targets;
 
-        for (size_t i = 0; i < n; i++)
-            rows += target[i] == (float)c;
-        h->class_weight[c] = rows == 0 ? 0.0f : (float)((double)n / h->weights / (double)rows);
+    for (uint32_t w = 0; w < h->weights; w++) {
+        const float class = (float)(w % classes);
+        size_t rows = 0, known = 0;
+
+        for (size_t i = w / classes; i < n * h->targets; i += h->targets) {
+            rows += target[i] == class;
+            known += isnan(target[i]) ? 0 : 1;
+        }
+        h->class_weight[w] = rows == 0 ? 0.0f : (float)((double)known / classes / (double)rows);
     }
 }
 

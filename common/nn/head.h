@@ -30,11 +30,13 @@ struct nn_head {
     struct nn_net net;
     enum nn_loss loss;
     uint32_t inputs, outputs; /* columns of fused: P, or M P under concat; of the logits */
+    uint32_t targets;         /* numbers of a row's target: labels under multilabel, else 1 */
     uint32_t parties; /* M, the members of the generation: the divisor of mean; set at will */
     uint32_t width;   /* P */
     bool concat, mean;
     bool fixed;          /* identity: never steps */
-    uint32_t weights;    /* classes that have one; 0: all rows count once in training */
+    uint32_t weights;    /* classes that have one, two of each label under multilabel; 0: all rows
+                          * count once in training */
     float *class_weight; /* of these; NULL: none */
     const float *logits; /* rows x outputs: of the last forward; of identity its `fused` */
     float *dlogits;      /* rows_max x outputs: d loss / d logits of the last forward that asked */
@@ -51,7 +53,8 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
                          struct arena *a, struct rng *init) MUST_USE;
 
 /* Under training.class_weights balanced: what a row of each class counts, n / (classes times its
- * rows), of the n labels of all training rows; a class without rows counts nothing. */
+ * rows), of the targets of all n training rows; a class without rows counts nothing.  Under
+ * multilabel this is so of each label, with its two classes and the rows where it is known. */
 void nn_head_weigh(struct nn_head *h, const float *target, size_t n);
 
 /* A sum of embeddings (rows x inputs), in place, to what the head takes: under mean its M-th

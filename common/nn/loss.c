@@ -1,4 +1,4 @@
-/* loss.c -- softmax and sigmoid cross-entropy, squared error.
+/* loss.c -- softmax and sigmoid cross-entropy, of one label or of several, squared error.
  *
  * Sums over rows and classes run in double, so a mean over a long evaluation split keeps its
  * digits.
@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 static float row_max(const float *z, uint32_t k)
@@ -90,6 +91,32 @@ static double sigmoid(float *dz, const float *logits, const float *target, uint3
     return loss / rows;
 }
 
+/* The same for each label that is known, by the labels. */
+static double sigmoids(float *dz, const float *logits, const float *target, uint32_t rows,
+                       uint32_t k, const float *weight)
+{
+    const double part = 1.0 / ((double)rows * k);
+    double loss = 0.0;
+
+    for (size_t i = 0; i < (size_t)rows * k; i++) {
+        const double z = (double)logits[i];
+        uint32_t c;
+        double counts;
+
+        if (isnan(target[i])) {
+            if (dz != NULL)
+                dz[i] = 0.0F;
+            continue;
+        }
+        c = label(target[i], 2);
+        counts = weight == NULL ? 1.0 : (double)weight[2 * (i % k) + c];
+        loss += counts * ((z < 0.0 ? 0.0 : z) - (double)c * z + log1p(exp(-fabs(z))));
+        if (dz != NULL)
+            dz[i] = (float)(counts * (sigmoid_of(z) - (double)c) * part);
+    }
+    return loss * part;
+}
+
 static double squared(float *dz, const float *logits, const float *target, uint32_t rows)
 {
     double loss = 0.0;
@@ -104,6 +131,11 @@ static double squared(float *dz, const float *logits, const float *target, uint3
     return loss / rows;
 }
 
+static bool fits(enum nn_loss kind, uint32_t k)
+{
+    return kind == NN_LOSS_SOFTMAX || kind == NN_LOSS_SIGMOIDS ? k > 0 : k == 1;
+}
+
 double nn_loss(enum nn_loss kind, float *dz, const float *logits, const float *target,
                uint32_t rows, uint32_t k)
 {
@@ -113,11 +145,12 @@ double nn_loss(enum nn_loss kind, float *dz, const float *logits, const float *t
 double nn_loss_weighted(enum nn_loss kind, float *dz, const float *logits, const float *target,
                         uint32_t rows, uint32_t k, const float *weight)
 {
-    CHECK(rows > 0 && (kind == NN_LOSS_SOFTMAX ? k > 0 : k == 1));
+    CHECK(rows > 0 && fits(kind, k));
     switch (kind) {
     case NN_LOSS_SOFTMAX: return softmax(dz, logits, target, rows, k, weight);
     case NN_LOSS_SIGMOID: return sigmoid(dz, logits, target, rows, weight);
     case NN_LOSS_SQUARED: return squared(dz, logits, target, rows);
+    case NN_LOSS_SIGMOIDS: return sigmoids(dz, logits, target, rows, k, weight);
     }
     CHECK(0 && "loss");
     return 0.0;
@@ -140,12 +173,13 @@ static void predict_softmax(float *prob, const float *z, uint32_t rows, uint32_t
 
 void nn_predict(enum nn_loss kind, float *prob, const float *logits, uint32_t rows, uint32_t k)
 {
-    CHECK(kind == NN_LOSS_SOFTMAX ? k > 0 : k == 1);
+    CHECK(fits(kind, k));
     switch (kind) {
     case NN_LOSS_SOFTMAX: predict_softmax(prob, logits, rows, k); return;
     case NN_LOSS_SIGMOID:
-        for (uint32_t r = 0; r < rows; r++)
-            prob[r] = (float)sigmoid_of((double)logits[r]);
+    case NN_LOSS_SIGMOIDS:
+        for (size_t i = 0; i < (size_t)rows * k; i++)
+            prob[i] = (float)sigmoid_of((double)logits[i]);
         return;
     case NN_LOSS_SQUARED:
         for (uint32_t r = 0; r < rows; r++)

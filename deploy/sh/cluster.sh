@@ -9,7 +9,7 @@
 cluster_usage() {
     cat <<'USAGE'
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]]
-                   [--label COLUMN] [--id COLUMN] [--positive VALUE] [--delimiter C]
+                   [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--positive VALUE] [--delimiter C]
                    [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party WHO:key.path=value]... [--seed N]
                    [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--transcript]
@@ -20,16 +20,19 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                     otherwise; without --test a row is tested when the first byte of SHA-256 of its id (of its
                     number from 0, where there is no id), mod 5, is 0.  Text, dates and missing cells are
                     prepared by each party for itself
-  --label COLUMN    the column that is the label, numbers or text
+  --label COLUMN    the column that is the label, numbers or text; or several, a+b+c, each 0, 1 or missing: then
+                    model.task is multilabel, and score_0, ... are theirs
   --id COLUMN       the column that is the id; with --label and without it the column id, or else a row's id is
                     made of its number and its file's digest
+  --group COLUMN    the column that says whose a row is (data.group, labels.group), which every side gets
   --positive VALUE  the label that is class 1, all others being class 0
   --delimiter C     of CSV: one of ,;| or another sign, or tab; otherwise the most frequent one in the header
   --columns SPEC    age+job,hours-country,7-9: names or numbers of columns ('+' joins, ',' separates parties; a name
                     with one of + , - may stand in "quotes"), or grid:RxC for images; otherwise contiguous runs,
                     the first F mod M parties getting one more
   --label-map NAME  evenodd, or binary:K (1 where the label is K)
-  --set             a key of the server's file (the plan is there); data.validate is every side's
+  --set             a key of the server's file (the plan is there); data.validate and data.validate_by are every
+                    side's
   --party WHO:...   a key of the files of some parties: I, I-J, I,J-K, or '*' for all
   --seed N          reproducible, not private: --insecure-seed N for every daemon, and training.seed
   --netns           as root: every daemon in a network namespace of its own, at an address of its own
@@ -47,7 +50,7 @@ USAGE
 cluster_read_options() {
     netns=no links=no transcript=no scores=''
     data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
-    label='' id='' positive='' delimiter=''
+    label='' id='' group='' positive='' delimiter=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
     scratch=$(mktemp -d) || fail 6 "no temporary folder"
     trap 'netns_down; rm -rf "$scratch"' EXIT
@@ -72,6 +75,7 @@ cluster_read_options() {
         --idx-test) idx_test=$2 ;;
         --label) label=$2 ;;
         --id) id=$2 ;;
+        --group) group=$2 ;;
         --positive) positive=$2 ;;
         --delimiter) delimiter=$2 ;;
         --parties) number --parties "$2" 1 256 && parties=$2 ;;
@@ -147,7 +151,8 @@ cluster_find_data() {
     done
     [ $cluster_sources -le 1 ] || fail 2 "--data, --train and --idx-train exclude each other"
     [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
-    [ -z "$label$id$delimiter" ] || [ -n "$train" ] || fail 2 "--label, --id and --delimiter need --train"
+    [ -z "$label$id$group$delimiter" ] || [ -n "$train" ] ||
+        fail 2 "--label, --id, --group and --delimiter need --train"
     [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
     if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
         data=${data:-breast_cancer}
@@ -177,7 +182,7 @@ cluster_pair() {
 cluster_plan() {
     printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
     printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
-    for cluster_role in "label $label" "id $id" "positive $positive" "delimiter $delimiter"; do
+    for cluster_role in "label $label" "id $id" "group $group" "positive $positive" "delimiter $delimiter"; do
         [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
     done
     printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
@@ -222,6 +227,7 @@ cluster_split() {
     [ -z "$label_map" ] || set -- "$@" --label-map "$label_map"
     [ -z "$label" ] || set -- "$@" --label "$label"
     [ -z "$id" ] || set -- "$@" --id "$id"
+    [ -z "$group" ] || set -- "$@" --group "$group"
     [ -z "$delimiter" ] || set -- "$@" --delimiter "$delimiter"
     "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return
     code=$?
@@ -336,14 +342,17 @@ cluster_daemon() { # server|I ARGUMENTS...
         cluster_folder=server cluster_program=vfl-server
         [ -z "$positive" ] || set -- "$@" --set "labels.positive=$positive"
         [ -z "$seed" ] || set -- "$@" --set "training.seed=$seed"
+        [ -z "$group" ] || set -- "$@" --set "labels.group=$group"
+        case $(sed -n 's/^labels //p' "$out/data.txt") in '' | 1) ;; *) set -- "$@" --set model.task=multilabel ;; esac
     else
         cluster_folder=party-$cluster_who cluster_program=vfl-party
         [ -z "$positive" ] || set -- "$@" --set "data.labels.positive=$positive"
+        [ -z "$group" ] || set -- "$@" --set "data.group=$group"
     fi
     [ -z "$seed" ] || set -- "$@" --insecure-seed "$seed"
     while read -r cluster_option cluster_text; do
         case $cluster_option:$cluster_who:$cluster_text in
-        set:server:* | set:*:data.validate=*) set -- "$@" --set "$cluster_text" ;;
+        set:server:* | set:*:data.validate=* | set:*:data.validate_by=*) set -- "$@" --set "$cluster_text" ;;
         party:[1-9]*)
             ! cluster_is_among "$cluster_who" "${cluster_text%%:*}" || set -- "$@" --set "${cluster_text#*:}"
             ;;
@@ -408,7 +417,7 @@ cluster_configure() {
     cluster_server_config >"$out/server/config.yaml"
     cluster_check server server || cluster_failed server $?
     [ "${quiet:-no}" = yes ] ||
-        sed -n 's/^# \(class [0-9]* is .*\)/labels: \1/p' "$out/server/resolved.yaml" | head -n 20
+        sed -n 's/^# \(\(class\|label\) [0-9]* is .*\)/labels: \1/p' "$out/server/resolved.yaml" | head -n 20
     cluster_resolve
     checking='' at_once=0
     for i in $(seq "$m"); do

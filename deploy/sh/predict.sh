@@ -56,7 +56,7 @@ predict_read_plan() {
     model=$(tail -n 1 "$out/server/models/served")
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
-    netns=no positive='' ending=csv
+    netns=no positive='' group=$(sed -n 's/^group //p' "$out/plan.txt") ending=csv
     [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] || ending=idx
     names=
     for i in $(printf '%s' "$absent" | tr ',' ' '); do
@@ -176,7 +176,7 @@ predict_main() {
     idx) set -- --out "$folder/data" --idx-predict "$data" --parties "$m" ;;
     *) set -- --out "$folder/data" --predict "$data" --parties "$m" ;;
     esac
-    for word in columns label id delimiter; do
+    for word in columns label id group delimiter; do
         value=$(sed -n "s/^$word //p" "$out/plan.txt")
         [ -z "$value" ] || set -- "$@" "--$word" "$value"
     done
@@ -193,5 +193,5 @@ predict_main() {
     cluster_show
     say "scores    $scores"
     predict_say_kept
-    [ "${quiet:-no}" = yes ] || sed -n 's/^# class \([0-9]*\) is \(.*\)/score_\1   \2/p' "$folder/server/checked.txt"
+    [ "${quiet:-no}" = yes ] || sed -n 's/^# \(class\|label\) \([0-9]*\) is \(.*\)/score_\2   \3/p' "$folder/server/checked.txt"
 }

@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
+#include "common/config/task.h"
 #include "common/daemon/answers.h"
 #include "common/daemon/models.h"
 #include "common/data/schema_text.h"
@@ -136,11 +137,12 @@ static void print_made(const struct package *p)
 
 static void print_classes(const struct package *p)
 {
+    const char *of = task_of(&p->plan)->scores == TASK_OF_LABELS ? "label" : "class";
     char name[LEVELS_TEXT_MAX + 1];
 
     for (uint32_t k = 0; p->classes != NULL && k < package_classes(&p->plan); k++) {
         package_class(p, k, name, sizeof name);
-        printf("class       %u ", k);
+        printf("%-12s%u ", of, k);
         print_text(name, strlen(name));
         printf("\n");
     }

@@ -27,19 +27,26 @@ static const char usage[] =
     "IMAGES,LABELS] | --predict F | --idx-predict IMAGES)\n"
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
-    "                 [--label COLUMN] [--id COLUMN] [--delimiter C] [--label-map "
-    "evenodd|binary:K]\n";
+    "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--delimiter C]\n"
+    "                 [--label-map evenodd|binary:K]\n";
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"out", required_argument, NULL, 'o'},       {"train", required_argument, NULL, 't'},
-        {"test", required_argument, NULL, 'e'},      {"idx-train", required_argument, NULL, 'i'},
-        {"predict", required_argument, NULL, 'r'},   {"idx-predict", required_argument, NULL, 's'},
-        {"idx-test", required_argument, NULL, 'j'},  {"label", required_argument, NULL, 'L'},
-        {"id", required_argument, NULL, 'I'},        {"delimiter", required_argument, NULL, 'd'},
-        {"parties", required_argument, NULL, 'p'},   {"columns", required_argument, NULL, 'c'},
-        {"label-map", required_argument, NULL, 'l'}, {0}};
+    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
+                                          {"train", required_argument, NULL, 't'},
+                                          {"test", required_argument, NULL, 'e'},
+                                          {"idx-train", required_argument, NULL, 'i'},
+                                          {"predict", required_argument, NULL, 'r'},
+                                          {"idx-predict", required_argument, NULL, 's'},
+                                          {"idx-test", required_argument, NULL, 'j'},
+                                          {"label", required_argument, NULL, 'L'},
+                                          {"id", required_argument, NULL, 'I'},
+                                          {"delimiter", required_argument, NULL, 'd'},
+                                          {"parties", required_argument, NULL, 'p'},
+                                          {"columns", required_argument, NULL, 'c'},
+                                          {"group", required_argument, NULL, 'g'},
+                                          {"label-map", required_argument, NULL, 'l'},
+                                          {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -59,6 +66,7 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'l': o->label_map = optarg; break;
         case 'L': o->label = optarg; break;
         case 'I': o->id = optarg; break;
+        case 'g': o->group = optarg; break;
         case 'd':
             o->delimiter = strcmp(optarg, "tab") == 0 ? '\t' : optarg[0];
             if (strcmp(optarg, "tab") != 0 && (strlen(optarg) != 1 || !csv_delimiter(optarg[0])))
@@ -78,12 +86,14 @@ static enum status read_options(struct split *s, int argc, char **argv)
         (o->train != NULL) + (o->idx_train != NULL) + (o->predict != NULL) != 1 ||
         (o->test != NULL && o->train == NULL) || (o->idx_test != NULL && o->idx_train == NULL))
         return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
+    if (o->group != NULL && (o->idx_train != NULL || o->idx_predict))
+        return error_set(&s->err, STATUS_CONFIG, "--group: images have no columns with names");
     return output_label_map(s);
 }
 
 int main(int argc, char **argv)
 {
-    static struct split s;
+    static struct split s = {.labels = 1};
     enum status status = read_options(&s, argc, argv);
 
     if (status == STATUS_OK)
@@ -95,8 +105,9 @@ int main(int argc, char **argv)
             error_set(&s.err, STATUS_DATA, s.o.predict != NULL ? "no rows" : "no training rows");
     status = output_close(&s, status);
     if (status == STATUS_OK)
-        printf("parties %u\nfeatures %u\ntrain_rows %llu\ntest_rows %llu\n", s.columns.parties,
-               s.features, (unsigned long long)s.rows[0], (unsigned long long)s.rows[1]);
+        printf("parties %u\nfeatures %u\nlabels %u\ntrain_rows %llu\ntest_rows %llu\n",
+               s.columns.parties, s.features, s.labels, (unsigned long long)s.rows[0],
+               (unsigned long long)s.rows[1]);
     else
         fprintf(stderr, "vfl split: %s\n", s.err.text);
     columns_deinit(&s.columns);

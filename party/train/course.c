@@ -17,12 +17,18 @@ void party_course_deinit(struct party_course *c)
 enum status party_course_keeps_back(const struct plan *p, const struct config_party *c,
                                     struct error *err)
 {
-    if (p->data.validate >= c->validate && p->data.validate <= c->validate)
+    if (p->data.validate < c->validate || p->data.validate > c->validate)
+        return error_set(err, STATUS_DATA,
+                         "data.validate: the server's plan keeps %g of the training rows back, "
+                         "this side's data.validate %g",
+                         p->data.validate, c->validate);
+    if (p->data.validate_by == c->validate_by)
         return STATUS_OK;
-    return error_set(err, STATUS_DATA,
-                     "data.validate: the server's plan keeps %g of the training rows back, "
-                     "this side's data.validate %g",
-                     p->data.validate, c->validate);
+    return error_set(
+        err, STATUS_DATA,
+        "data.validate_by: the server's plan keeps training rows back by %s, this side "
+        "by %s",
+        plan_validates[p->data.validate_by], plan_validates[c->validate_by]);
 }
 
 static enum status check_shape(const struct plan *p, const struct party_setup *setup,

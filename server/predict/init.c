@@ -47,16 +47,16 @@ static enum status make_head(struct server_predict *p)
 
     nn_head_shape(&shape, &p->plan);
     s = arena_init(&p->arena, nn_head_bytes(&p->plan, batch) +
-                                  sizeof(float) * batch * ((size_t)shape.inputs + 1) +
+                                  sizeof(float) * batch * ((size_t)shape.inputs + shape.targets) +
                                   4 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_head_init(&p->head, &p->plan, batch, &p->arena, NULL);
     if (s != STATUS_OK)
         return s;
     p->fused = arena_alloc(&p->arena, (size_t)batch * shape.inputs, sizeof(float));
-    p->target = arena_alloc(&p->arena, batch, sizeof(float));
+    p->target = arena_alloc(&p->arena, (size_t)batch * shape.targets, sizeof(float));
     CHECK(p->fused != NULL && p->target != NULL);
-    memset(p->target, 0, batch * sizeof(float));
+    memset(p->target, 0, (size_t)batch * shape.targets * sizeof(float));
     p->scores = mem_alloc(p->about.rows, shape.outputs * sizeof(float));
     return p->scores != NULL ? STATUS_OK : STATUS_MEMORY;
 }

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-enum status server_best_init(struct server_best *b, const struct plan *p, size_t test_rows,
-                             uint32_t outputs)
+enum status server_best_init(struct server_best *b, const struct plan *p,
+                             const struct score_board *test)
 {
     if (p->training.patience == 0)
         return STATUS_OK;
@@ -18,7 +18,9 @@ enum status server_best_init(struct server_best *b, const struct plan *p, size_t
     b->head = mem_alloc(b->params + 1, sizeof *b->head); /* identity has none */
     if (b->head == NULL)
         return STATUS_MEMORY;
-    return test_rows > 0 ? score_board_init(&b->tested, test_rows, outputs) : STATUS_OK;
+    if (test->rows_max == 0)
+        return STATUS_OK;
+    return score_board_init(&b->tested, test->rows_max, test->classes, test->kind);
 }
 
 void server_best_deinit(struct server_best *b)

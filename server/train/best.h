@@ -23,8 +23,8 @@ struct server_best {
 };
 
 /* test_rows, validation rows not among them.  b is zeroed. */
-enum status server_best_init(struct server_best *b, const struct plan *p, size_t test_rows,
-                             uint32_t outputs) MUST_USE;
+enum status server_best_init(struct server_best *b, const struct plan *p,
+                             const struct score_board *test) MUST_USE;
 void server_best_deinit(struct server_best *b); /* safe on a zeroed struct */
 
 /* An evaluation of so many steps is done, and told in m. */

@@ -44,7 +44,8 @@ static void score_apart(struct server_trainer *t, const struct server_task *task
     const uint32_t k = top->outputs;
 
     for (uint32_t r = 0; r < task->rows; r++) {
-        const float *target = &t->head.target[r], *logits = top->logits + (size_t)r * k;
+        const float *target = t->head.target + (size_t)r * top->targets,
+                    *logits = top->logits + (size_t)r * k;
         struct score_board *to =
             validate_row(v, server_task_row(task, r)) ? &t->scores.validate : &t->scores.test;
 
@@ -115,13 +116,12 @@ static void check_target(struct server_trainer *t, struct server_report *r)
 
 void server_sweep_told(struct server_trainer *t, struct server_report *r)
 {
-    const bool regression = t->plan->model.task == TASK_REGRESSION;
     struct score_board *train =
         t->plan->training.evaluate_train ? &t->scores.train : &t->scores.running;
 
-    score_board_read(&t->scores.validate, regression, &r->measured.scored.validate);
-    score_board_read(&t->scores.test, regression, &r->measured.scored.test);
-    score_board_read(train, regression, &r->measured.scored.train);
+    score_board_read(&t->scores.validate, &r->measured.scored.validate);
+    score_board_read(&t->scores.test, &r->measured.scored.test);
+    score_board_read(train, &r->measured.scored.train);
     r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);

@@ -35,7 +35,7 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     words = down_words(&h->down, p->training.batch) * (h->apart ? blocks : 1);
     params = h->down.with_head ? plan_head_params(p) : 0;
     scratch = sizeof(float) * (2 * values + filled + gradient + words + params + anchor +
-                               rows_max * ((size_t)shape.outputs + 1)) +
+                               rows_max * ((size_t)shape.outputs + shape.targets)) +
               11 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_head_bytes(p, rows_max) + scratch);
     if (s == STATUS_OK)
@@ -46,7 +46,7 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     h->values = arena_alloc(&h->arena, gradient, sizeof(float));
     h->blob = arena_alloc(&h->arena, words, sizeof(uint32_t));
     h->dfused = arena_alloc(&h->arena, values, sizeof(float));
-    h->target = arena_alloc(&h->arena, rows_max, sizeof(float));
+    h->target = arena_alloc(&h->arena, (size_t)rows_max * shape.targets, sizeof(float));
     h->prob = arena_alloc(&h->arena, (size_t)rows_max * shape.outputs, sizeof(float));
     CHECK(h->prob != NULL);
     if (params > 0)

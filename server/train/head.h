@@ -20,7 +20,7 @@ struct server_head {
     bool apart;    /* concat under a stale view: each member is sent a gradient of its own */
     float *fused;  /* rows_max x inputs */
     float *filled; /* the same with stand-ins in it; NULL without training.party_dropout */
-    float *target; /* rows_max */
+    float *target; /* rows_max x top.targets */
     float *prob;   /* rows_max x outputs */
     /* d loss / d sum, in its form (common/compress/gradient.h); apart: one for each member. */
     float *values;

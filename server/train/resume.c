@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 10 };
+enum { RESUME_VERSION = 11 };
 
 struct kept {
     uint32_t version;
@@ -39,7 +39,8 @@ struct kept {
 #define KEPT_SCORE(of)                                                                             \
     KEPT_METRIC(of, SCORE_LOSS), KEPT_METRIC(of, SCORE_ACCURACY), KEPT_METRIC(of, SCORE_AUC),      \
         KEPT_METRIC(of, SCORE_AUPRC), KEPT_METRIC(of, SCORE_F1), KEPT_METRIC(of, SCORE_R2),        \
-        KEPT_METRIC(of, SCORE_MAE), KEPT_METRIC(of, SCORE_RMSE)
+        KEPT_METRIC(of, SCORE_MAE), KEPT_METRIC(of, SCORE_RMSE), KEPT_METRIC(of, SCORE_AUC_MICRO), \
+        KEPT_METRIC(of, SCORE_AUPRC_MICRO), KEPT_METRIC(of, SCORE_F1_MICRO)
 
 static const struct record_field kept_field[] = {
     KEPT(version),

@@ -5,8 +5,11 @@
 
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/config/task.h"
 #include "common/nn/safetensors.h"
 #include "server/train/stored.h"
+
+#include <string.h>
 
 static enum status init_head(struct server_trainer *t)
 {
@@ -26,17 +29,28 @@ static enum status init_head(struct server_trainer *t)
     return st;
 }
 
+enum score_kind server_score_kind(const struct plan *p)
+{
+    switch (task_of(p)->scores) {
+    case TASK_OF_CLASSES: return SCORE_OF_CLASSES;
+    case TASK_OF_VALUES: return SCORE_OF_VALUES;
+    case TASK_OF_LABELS: return SCORE_OF_LABELS;
+    }
+    return SCORE_OF_CLASSES;
+}
+
 static enum status init_scores(struct server_scores *scores, const struct plan *p, uint32_t outputs)
 {
     const uint32_t validate = p->shape.validate_rows;
-    enum status st = score_board_init(&scores->running, p->shape.train_rows, outputs);
+    const enum score_kind kind = server_score_kind(p);
+    enum status st = score_board_init(&scores->running, p->shape.train_rows, outputs, kind);
 
     if (st == STATUS_OK && validate > 0)
-        st = score_board_init(&scores->validate, validate, outputs);
+        st = score_board_init(&scores->validate, validate, outputs, kind);
     if (st == STATUS_OK && p->shape.test_rows > validate)
-        st = score_board_init(&scores->test, p->shape.test_rows - validate, outputs);
+        st = score_board_init(&scores->test, p->shape.test_rows - validate, outputs, kind);
     if (st == STATUS_OK && p->training.evaluate_train)
-        st = score_board_init(&scores->train, p->shape.train_rows, outputs);
+        st = score_board_init(&scores->train, p->shape.train_rows, outputs, kind);
     return st;
 }
 
@@ -55,7 +69,7 @@ enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
     if (st == STATUS_OK)
         st = init_scores(&t->scores, p, t->head.top.outputs);
     if (st == STATUS_OK)
-        st = server_best_init(&t->scores.best, p, t->scores.test.rows_max, t->head.top.outputs);
+        st = server_best_init(&t->scores.best, p, &t->scores.test);
     if (st == STATUS_OK)
         nn_head_weigh(&t->head.top, setup->labels.train_target, p->shape.train_rows);
     if (st == STATUS_OK && aggregation_of(p)->polynomial) {
@@ -102,8 +116,10 @@ void server_trainer_aim(struct server_trainer *t, const struct server_task *task
     const float *all = purpose_of(task->purpose)->test ? t->setup->labels.test_target
                                                        : t->setup->labels.train_target;
 
+    const size_t k = t->head.top.targets;
+
     for (uint32_t r = 0; r < task->rows; r++)
-        t->head.target[r] = all[server_task_row(task, r)];
+        memcpy(t->head.target + r * k, all + server_task_row(task, r) * k, k * sizeof *all);
 }
 
 uint64_t server_trainer_best(const struct server_trainer *t)

@@ -38,6 +38,9 @@ struct server_scores {
     struct server_best best;
 };
 
+/* Which scores a plan's predictions have. */
+enum score_kind server_score_kind(const struct plan *p);
+
 struct server_stored;
 
 struct server_trainer {

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/task.h"
 #include "tests/interference/hostile.h"
 #include "tests/interference/plan.h"
 #include "tests/interference/questions.h"
@@ -12,6 +13,7 @@
 #include "tests/sim/world.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -214,10 +216,15 @@ static void fill_labels(const struct pair *p, struct sim *s)
     const bool strange = dice_percent(&d, 20);
 
     for (size_t i = 0; i < s->train.rows + s->test.rows; i++) {
-        float *y = i < s->train.rows ? &s->train_target[i] : &s->test_target[i - s->train.rows];
+        const size_t k = task_targets(&s->plan);
+        float *y =
+            i < s->train.rows ? &s->train_target[i * k] : &s->test_target[(i - s->train.rows) * k];
 
-        *y = p->options.classes == 1 ? (float)(4 * dice_real(&d) - 2)
-                                     : (float)dice_between(&d, 0, p->options.classes - 1);
+        *y = p->options.classes == 1
+                 ? (float)(4 * dice_real(&d) - 2)
+                 : (float)dice_between(&d, 0, p->several ? 1 : p->options.classes - 1);
+        for (size_t j = 1; j < k; j++)
+            y[j] = dice_percent(&d, 20) ? NAN : (float)dice_between(&d, 0, 1);
         if (i < s->train.rows)
             s->train.x[i] = strange ? DICE_PICK(&d, extremes) : *y;
     }
@@ -324,6 +331,7 @@ void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
         .checkpoint_rounds = dice_percent(&shape, 30) ? 0 : (uint32_t)dice_between(&shape, 1, 3),
     };
     p->options.classes = DICE_PICK(&labels, classes);
+    p->several = p->options.classes > 1 && dice_percent(&labels, 20);
     draw_validate(p, dice_of(seed, DRAW_VALIDATE, 0));
     pair_draw_plan(p, &plan);
     draw_parties(p, &parties);
@@ -373,11 +381,11 @@ void pair_print(const struct pair *p, FILE *to)
                                                                      "hole from",  "kill at"};
 
     fprintf(to,
-            "pair %llu: %u parties, %u + %u rows (%u kept back), %u columns, %u classes, "
+            "pair %llu: %u parties, %u + %u rows (%u kept back), %u columns, %u %s, "
             "checkpoint_rounds %u\n",
             (unsigned long long)p->seed, p->options.parties, p->options.train_rows,
             p->options.test_rows, p->options.validate_rows, p->options.columns, p->options.classes,
-            p->options.checkpoint_rounds);
+            p->several ? "labels" : "classes", p->options.checkpoint_rounds);
     for (size_t i = 0; p->options.sets[i] != NULL; i++)
         fprintf(to, "  --set %s\n", p->options.sets[i]);
     for (size_t i = 0; p->options.party_sets[i] != NULL; i++)

@@ -62,6 +62,7 @@ struct pair {
     char party_set[PAIR_PARTY_SETS_MAX][PAIR_SET_MAX];
     struct sim_options options; /* points into the two above */
     bool strict;                /* the policy is the default one, or nearly */
+    bool several;               /* options.classes are labels, of which a row has any number */
     const char *share;          /* data.validate, where options.validate_rows is above 0 */
     struct pair_bottom bottom[PAIR_PARTIES_MAX];
     uint32_t victim;

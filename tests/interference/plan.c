@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/config/key_set.h"
+#include "common/config/task.h"
 #include "common/secagg/encode.h"
 
 #include <float.h>
@@ -35,6 +36,7 @@ static const struct {
     {"training.patience", 3},
     {"model.task", ELSEWHERE},       /* before all others: it decides the outputs */
     {"data.validate", ELSEWHERE},    /* with the rows that it keeps back */
+    {"data.validate_by", STAYS},     /* which ones they are, before anything is said */
     {"training.stop.metric", STAYS}, /* the server's answer to sums, which are not the script's */
     {"training.stop.split", STAYS},
     {"training.stop.value", STAYS},
@@ -309,7 +311,6 @@ size_t pair_plan_unmoved(const bool moved[PLAN_KEYS_N])
 
 void pair_draw_plan(struct pair *p, struct dice *d)
 {
-    static const char *const tasks[] = {"auto", "binary", "multiclass", "regression"};
     static const char *const begin[][2] = {{"training.epochs", "1"},
                                            {"training.seed", "3"},
                                            {"privacy.delta", "1e-5"},
@@ -321,6 +322,7 @@ void pair_draw_plan(struct pair *p, struct dice *d)
     memset(p->set, 0, sizeof p->set);
     plan_defaults(&p->plan);
     p->plan.model.task = p->options.classes == 1   ? TASK_REGRESSION
+                         : p->several              ? TASK_MULTILABEL
                          : p->options.classes == 2 ? TASK_BINARY
                                                    : TASK_MULTICLASS;
     p->plan.shape.parties = p->options.parties;
@@ -330,7 +332,7 @@ void pair_draw_plan(struct pair *p, struct dice *d)
     snprintf(batch, sizeof batch, "%u", p->options.train_rows < 3 ? p->options.train_rows : 3);
     set_to(p, "training.batch", batch);
     set_share(p);
-    set_to(p, "model.task", tasks[p->plan.model.task]);
+    set_to(p, "model.task", task_names[p->plan.model.task]);
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         set_to(p, begin[i][0], begin[i][1]);
     draw_aggregation(p, d);

@@ -89,7 +89,7 @@ struct sim_options {
     uint32_t parties;
     uint32_t train_rows, test_rows, columns; /* 0: 6, 3, 2 */
     uint32_t validate_rows;                  /* of the test rows; with data.validate in both sets */
-    uint32_t classes;                        /* under model.task multiclass; 0: 3 */
+    uint32_t classes;                        /* or labels: multiclass, multilabel; 0: 3 */
     const char *sets[SIM_SETS_MAX];          /* plan: "protocol.straggler=drop"; NULL-terminated */
     const char *party_sets[SIM_SETS_MAX];    /* policies of all parties */
     bool quiet;                              /* keep no transcript */

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/task.h"
 #include "party/predict/predict.h"
 #include "party/train/train.h"
 #include "server/parts.h"
@@ -18,6 +19,7 @@
 
 #include <limits.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,13 +82,15 @@ static void fill_table(struct table *t, size_t rows, size_t cols, unsigned salt)
     }
 }
 
-static float *targets(size_t rows)
+/* Of several labels every eleventh is not known. */
+static float *targets(const struct plan *p, size_t rows)
 {
-    float *y = mem_alloc(rows + 1, sizeof *y);
+    const size_t k = task_targets(p);
+    float *y = mem_alloc(rows * k + 1, sizeof *y);
 
     CHECK(y != NULL);
-    for (size_t r = 0; r < rows; r++)
-        y[r] = (float)(r * 5 % 7 % 2);
+    for (size_t i = 0; i < rows * k; i++)
+        y[i] = k > 1 && i % 11 == 10 ? NAN : (float)(i * 5 % 7 % 2);
     return y;
 }
 
@@ -134,7 +138,7 @@ static void fit_task(struct plan *p, uint32_t classes)
     if (p->model.task == TASK_AUTO)
         p->model.task = TASK_BINARY;
     p->shape.outputs = p->model.task == TASK_REGRESSION || sigmoid ? 1 : 2;
-    if (p->model.task == TASK_MULTICLASS)
+    if (p->model.task == TASK_MULTICLASS || p->model.task == TASK_MULTILABEL)
         p->shape.outputs = classes > 0 ? classes : 3;
 }
 
@@ -368,8 +372,8 @@ static void make_labels(struct sim *s)
 {
     fill_table(&s->train, s->options.train_rows, 1, 0);
     fill_table(&s->test, s->options.test_rows, 1, 100);
-    s->train_target = targets(s->options.train_rows);
-    s->test_target = targets(s->options.test_rows);
+    s->train_target = targets(&s->plan, s->options.train_rows);
+    s->test_target = targets(&s->plan, s->options.test_rows);
     make_validation(s);
     s->labels = s->train;
     s->labels.x = s->train_target;

@@ -92,6 +92,7 @@ static enum status idx_rows(struct split *s, struct stream *images, struct strea
         snprintf(id, sizeof id, "%u", (unsigned)s->rows[to]++);
         snprintf(text, sizeof text, "%u", label);
         output_label(s, to, id, text);
+        fputc('\n', s->labels_out[to]);
         for (uint32_t p = 0; p < s->columns.parties; p++)
             for (uint32_t i = s->columns.first[p]; i < s->columns.first[p + 1]; i++)
                 fputc(image[s->columns.column[i]], s->features_out[to][p]);

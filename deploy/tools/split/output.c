@@ -42,27 +42,31 @@ enum status output_label_map(struct split *s)
                      name);
 }
 
-bool output_label(const struct split *s, int set, const char *id, const char *text)
+/* What the map makes of the label. */
+static bool put_label(const struct split *s, FILE *out, const char *text)
 {
-    FILE *out = s->labels_out[set];
     unsigned long label = 0;
 
-    if (s->o.predict != NULL) {
-        fprintf(out, "%s\n", id);
-        return true;
-    }
     if (s->map == MAP_NONE) {
-        fprintf(out, "%s,", id);
         csv_put(out, text, strlen(text));
-        fputc('\n', out);
         return true;
     }
     if (strlen(text) > 9 || text[0] == 0 || strspn(text, "0123456789") != strlen(text))
         return false;
     label = strtoul(text, NULL, 10);
-    label = s->map == MAP_EVENODD ? label % 2 : label == s->map_class;
-    fprintf(out, "%s,%lu\n", id, label);
+    fprintf(out, "%lu", s->map == MAP_EVENODD ? label % 2 : label == s->map_class);
     return true;
+}
+
+bool output_label(const struct split *s, int set, const char *id, const char *text)
+{
+    FILE *out = s->labels_out[set];
+
+    fputs(id, out);
+    if (s->o.predict != NULL)
+        return true;
+    fputc(',', out);
+    return put_label(s, out, text);
 }
 
 int output_set_of(const char *id)
@@ -171,7 +175,7 @@ static enum status open_outputs(struct split *s)
             if (file_create(stream_of(s, set, p), path, 0600, &s->err) != STATUS_OK)
                 return s->err.status;
         }
-    for (int set = 0; set < SPLIT_SETS && s->o.predict == NULL; set++)
+    for (int set = 0; set < SPLIT_SETS && s->o.predict == NULL && s->idx; set++)
         fputs("id,label\n", s->labels_out[set]);
     return STATUS_OK;
 }

@@ -18,7 +18,8 @@ enum status output_label_map(struct split *s);
 /* Once the first file has shown how many columns there are: who gets which, and all files.
  * STATUS_CONFIG: one of them is what is being cut. */
 enum status output_open(struct split *s, const struct output_shape *shape);
-/* The label under the map; false when the map needs a class and the text is none. */
+/* The id, and for a set the label under the map behind it; the line is not ended.  False when the
+ * map needs a class and the text is none. */
 bool output_label(const struct split *s, int set, const char *id, const char *text);
 /* The set of a row when there is no test file. */
 int output_set_of(const char *id);

@@ -22,10 +22,12 @@ struct split_options {
     const char *out, *train, *test, *idx_train, *idx_test, *columns, *label_map;
     const char *predict; /* rows to be predicted, instead of a set: nothing is made of labels */
     bool idx_predict;    /* it is a file of images */
-    const char *label;   /* the column that is the label; NULL: the last one, called label */
-    const char *id;      /* the column that is the id; NULL: `id`, or else the row's number */
-    char delimiter;      /* of CSV; 0: found out */
-    uint32_t parties;    /* 0: not said */
+    const char *label; /* the column that is the label, or several, between '+'; NULL: the last one,
+                        * called label */
+    const char *group; /* the column that says whose a row is: everybody gets it; NULL: none */
+    const char *id;    /* the column that is the id; NULL: `id`, or else the row's number */
+    char delimiter;    /* of CSV; 0: found out */
+    uint32_t parties;  /* 0: not said */
 };
 
 struct split {
@@ -34,6 +36,7 @@ struct split {
     unsigned long map_class;
     struct columns columns;
     uint32_t features;
+    uint32_t labels;               /* of a row */
     char beside[SPLIT_FOLDER_MAX]; /* in o.out, where the files become whole; "": none yet */
     FILE *features_out[SPLIT_SETS][PLAN_PARTIES_MAX];
     FILE *labels_out[SPLIT_SETS];

@@ -26,20 +26,74 @@ enum { DIGEST_SHOWN = 8 }; /* bytes of the digest in an id */
 struct table_in {
     struct split *split;
     struct source source;
-    size_t id, label; /* columns of the source; id: source.cols when there is none */
-    size_t *feature;  /* split->features of them */
-    uint64_t number;  /* of the present row, from 0 */
+    size_t id, group; /* columns of the source; source.cols when there is none */
+    size_t *label;    /* split->labels of them; of rows to be predicted those that are there */
+    size_t *feature, features;
+    bool *taken;     /* by column of the source: it is none of these */
+    uint64_t number; /* of the present row, from 0 */
     char prefix[2 * DIGEST_SHOWN + 2];
 };
 
-static enum status find_roles_without_label(struct table_in *in)
+static enum status no_column(struct table_in *in, const char *name)
 {
-    const struct source *s = &in->source;
+    return source_fail(&in->source, &in->split->err, "no column \"%s\"", name);
+}
 
-    if (in->split->o.id != NULL && in->id == s->cols)
-        return source_fail(&in->source, &in->split->err, "no column \"%s\"", in->split->o.id);
-    if (s->cols < 1 + (size_t)(in->id < s->cols))
-        return source_fail(&in->source, &in->split->err, "no columns but ids");
+/* One role for each column. */
+static enum status take_column(struct table_in *in, size_t column, const char *name)
+{
+    if (in->taken[column])
+        return source_fail(&in->source, &in->split->err,
+                           "one column cannot be id, label and group, or one of them twice: \"%s\"",
+                           name);
+    in->taken[column] = true;
+    return STATUS_OK;
+}
+
+/* The next name of "a+b+c", one that has a + in "quotes", or NULL where it is none. */
+static const char *next_label(char out[SOURCE_NAME_MAX], const char *at)
+{
+    const bool quoted = *at == '"';
+    const size_t n = strcspn(at + quoted, quoted ? "\"" : "+");
+    const char *end = at + quoted + n;
+
+    if (n == 0 || n >= SOURCE_NAME_MAX || (quoted && *end++ != '"') || (*end != '+' && *end != 0))
+        return NULL;
+    memcpy(out, at + quoted, n);
+    out[n] = 0;
+    return *end == '+' ? end + 1 : end;
+}
+
+static enum status find_labels(struct table_in *in)
+{
+    const struct split_options *o = &in->split->o;
+    const struct source *s = &in->source;
+    const char *at = o->label != NULL ? o->label : "label";
+    const bool one = source_column(s, at) < s->cols;
+    uint32_t n = 0;
+
+    for (bool more = true; more;) {
+        char name[SOURCE_NAME_MAX];
+        size_t column;
+
+        if (one)
+            snprintf(name, sizeof name, "%s", at);
+        else if ((at = next_label(name, at)) == NULL)
+            return error_set(&in->split->err, STATUS_CONFIG,
+                             "--label %s: one column, or several like a+b+\"c+d\"", o->label);
+        more = !one && *at != 0;
+        column = source_column(s, name);
+        if (column == s->cols && o->predict != NULL)
+            continue;
+        if (column == s->cols)
+            return no_column(in, name);
+        if (take_column(in, column, name) != STATUS_OK)
+            return in->split->err.status;
+        in->label[n++] = column;
+    }
+    in->split->labels = n;
+    if (n > 1 && in->split->map != MAP_NONE)
+        return error_set(&in->split->err, STATUS_CONFIG, "--label-map: is for one label");
     return STATUS_OK;
 }
 
@@ -48,24 +102,28 @@ static enum status find_roles(struct table_in *in)
 {
     const struct split_options *o = &in->split->o;
     const struct source *s = &in->source;
+    const size_t label = source_column(s, "label");
 
-    in->label = source_column(s, o->label != NULL ? o->label : "label");
     in->id = source_column(s, o->id != NULL ? o->id : "id");
-    if (o->predict != NULL && in->label == s->cols)
-        return find_roles_without_label(in);
-    if (o->label == NULL && (in->label + 1 != s->cols || (o->id == NULL && in->id != 0)))
+    in->group = o->group != NULL ? source_column(s, o->group) : s->cols;
+    if (o->label == NULL && (o->predict == NULL || label < s->cols) &&
+        (label + 1 != s->cols || (o->id == NULL && in->id != 0)))
         return source_fail(&in->source, &in->split->err,
                            "the header must be id, then columns, then label");
-    if (in->label == s->cols)
-        return source_fail(&in->source, &in->split->err, "no column \"%s\"", o->label);
+    if (find_labels(in) != STATUS_OK)
+        return in->split->err.status;
     if (o->id != NULL && in->id == s->cols)
-        return source_fail(&in->source, &in->split->err, "no column \"%s\"", o->id);
-    if (in->id == in->label)
+        return no_column(in, o->id);
+    if (o->group != NULL && in->group == s->cols)
+        return no_column(in, o->group);
+    if (in->id < s->cols && take_column(in, in->id, o->id != NULL ? o->id : "id") != STATUS_OK)
+        return in->split->err.status;
+    if (in->group < s->cols && take_column(in, in->group, o->group) != STATUS_OK)
+        return in->split->err.status;
+    if (memchr(in->taken, false, s->cols) == NULL)
         return source_fail(&in->source, &in->split->err,
-                           "one column cannot be id and label: \"%s\"", o->id);
-    if (s->cols < 2 + (size_t)(in->id < s->cols))
-        return source_fail(&in->source, &in->split->err,
-                           "the header must be id, then columns, then label");
+                           o->predict != NULL ? "no columns but ids"
+                                              : "the header must be id, then columns, then label");
     return STATUS_OK;
 }
 
@@ -88,7 +146,7 @@ static enum status check_names(const struct table_in *in)
 static enum status open_outputs(struct table_in *in)
 {
     struct split *s = in->split;
-    const size_t n = in->source.cols - (in->label < in->source.cols) - (in->id < in->source.cols);
+    const size_t n = in->features;
     char *names = mem_alloc(n, SOURCE_NAME_MAX);
     enum status status;
 
@@ -104,54 +162,86 @@ static enum status open_outputs(struct table_in *in)
 
 static enum status find_features(struct table_in *in)
 {
-    size_t n = 0;
+    enum status status;
 
     in->feature = mem_alloc(in->source.cols, sizeof *in->feature);
-    if (in->feature == NULL)
+    in->label = mem_alloc(in->source.cols, sizeof *in->label);
+    in->taken = mem_alloc(in->source.cols, sizeof *in->taken);
+    if (in->feature == NULL || in->label == NULL || in->taken == NULL)
         return error_set(&in->split->err, STATUS_MEMORY, "out of memory");
-    for (size_t i = 0; i < in->source.cols; i++)
-        if (i != in->id && i != in->label)
-            in->feature[n++] = i;
-    return STATUS_OK;
+    status = find_roles(in);
+    for (size_t i = 0; i < in->source.cols && status == STATUS_OK; i++)
+        if (!in->taken[i])
+            in->feature[in->features++] = i;
+    return status;
 }
 
 /* --- rows --- */
+
+static void put_name(const struct table_in *in, FILE *f, size_t column)
+{
+    const char *name = in->source.names + column * SOURCE_NAME_MAX;
+
+    fputc(',', f);
+    csv_put(f, name, strlen(name));
+}
+
+/* Of the labels: one is called label, several by their own names. */
+static void put_labels_header(const struct table_in *in, int set)
+{
+    const struct split *s = in->split;
+    FILE *f = s->labels_out[set];
+
+    if (s->o.predict != NULL)
+        return;
+    fputs(s->labels == 1 ? "id,label" : "id", f);
+    for (uint32_t i = 0; s->labels > 1 && i < s->labels; i++)
+        put_name(in, f, in->label[i]);
+    if (s->o.group != NULL)
+        put_name(in, f, in->group);
+    fputc('\n', f);
+}
 
 static void put_header(const struct table_in *in, int set)
 {
     const struct columns *c = &in->split->columns;
 
+    put_labels_header(in, set);
+
     for (uint32_t p = 0; p < c->parties; p++) {
         FILE *f = in->split->features_out[set][p];
 
         fputs("id", f);
-        for (uint32_t i = c->first[p]; i < c->first[p + 1]; i++) {
-            const char *name = in->source.names + in->feature[c->column[i]] * SOURCE_NAME_MAX;
-
-            fputc(',', f);
-            csv_put(f, name, strlen(name));
-        }
+        for (uint32_t i = c->first[p]; i < c->first[p + 1]; i++)
+            put_name(in, f, in->feature[c->column[i]]);
+        if (in->split->o.group != NULL)
+            put_name(in, f, in->group);
         fputc('\n', f);
     }
+}
+
+static void put_cell(const struct table_in *in, FILE *f, size_t column)
+{
+    char number[SOURCE_NUMBER_MAX];
+    size_t n;
+    const char *text = source_text(&in->source.cell[column], number, &n);
+
+    fputc(',', f);
+    csv_put(f, text, n);
 }
 
 static void put_features(const struct table_in *in, int set, const char *id)
 {
     const struct columns *c = &in->split->columns;
-    char number[SOURCE_NUMBER_MAX];
 
     for (uint32_t p = 0; p < c->parties; p++) {
         FILE *f = in->split->features_out[set][p];
 
         fputs(id, f);
-        for (uint32_t i = c->first[p]; i < c->first[p + 1]; i++) {
-            const struct cell *cell = &in->source.cell[in->feature[c->column[i]]];
-            size_t n;
-            const char *text = source_text(cell, number, &n);
-
-            fputc(',', f);
-            csv_put(f, text, n);
-        }
+        for (uint32_t i = c->first[p]; i < c->first[p + 1]; i++)
+            put_cell(in, f, in->feature[c->column[i]]);
+        if (in->split->o.group != NULL)
+            put_cell(in, f, in->group);
         fputc('\n', f);
     }
 }
@@ -180,27 +270,50 @@ static enum status row_id(const struct table_in *in, char id[TABLE_ID_MAX + 1],
     return STATUS_OK;
 }
 
+/* The one label, which is not missing, or several, each of which may be. */
+static enum status put_labels(const struct table_in *in, int set, const char *id)
+{
+    struct split *s = in->split;
+    FILE *f = s->labels_out[set];
+    char number[SOURCE_NUMBER_MAX];
+    const char *label = "";
+    size_t n = 0;
+
+    if (s->labels > 1) {
+        fputs(id, f);
+        for (uint32_t i = 0; i < s->labels && s->o.predict == NULL; i++)
+            put_cell(in, f, in->label[i]);
+    } else {
+        if (s->labels == 1)
+            label = source_text(&in->source.cell[in->label[0]], number, &n);
+        if (s->o.predict == NULL && schema_is_missing(label, n))
+            return source_fault(&in->source, in->label[0], "a row without a label", &s->err);
+        if (!output_label(s, set, id, label))
+            return error_set(&s->err, STATUS_DATA,
+                             "%s:%llu: label: no class that --label-map can map", in->source.path,
+                             (unsigned long long)in->source.row);
+    }
+    if (s->o.group != NULL && s->o.predict == NULL)
+        put_cell(in, f, in->group);
+    fputc('\n', f);
+    return STATUS_OK;
+}
+
 /* set -1: it goes where its id says. */
 static enum status put_row(struct table_in *in, int set)
 {
-    char id[TABLE_ID_MAX + 1], decides[TABLE_ID_MAX + 1], number[SOURCE_NUMBER_MAX];
-    const bool labelled = in->label < in->source.cols;
-    size_t n = 0;
-    const char *label = labelled ? source_text(&in->source.cell[in->label], number, &n) : "";
-    struct split *s = in->split;
+    char id[TABLE_ID_MAX + 1], decides[TABLE_ID_MAX + 1];
     enum status status = row_id(in, id, decides);
 
     if (status != STATUS_OK)
         return status;
     if (set < 0)
         set = output_set_of(decides);
-    if (s->o.predict == NULL && schema_is_missing(label, n))
-        return source_fault(&in->source, in->label, "a row without a label", &s->err);
+    status = put_labels(in, set, id);
+    if (status != STATUS_OK)
+        return status;
     put_features(in, set, id);
-    if (!output_label(s, set, id, label))
-        return error_set(&s->err, STATUS_DATA, "%s:%llu: label: no class that --label-map can map",
-                         in->source.path, (unsigned long long)in->source.row);
-    s->rows[set]++;
+    in->split->rows[set]++;
     in->number++;
     return STATUS_OK;
 }
@@ -266,18 +379,18 @@ static enum status one_file(struct split *s, const char *path, int set, char **f
     const bool is_first = *first == NULL;
 
     if (status == STATUS_OK)
-        status = find_roles(&in);
+        status = find_features(&in);
     if (status == STATUS_OK)
         status = same_names(&in, first);
     if (status == STATUS_OK && in.id == in.source.cols)
         status = make_prefix(&in, path);
-    if (status == STATUS_OK)
-        status = find_features(&in);
     if (status == STATUS_OK && is_first)
         status = open_outputs(&in);
     if (status == STATUS_OK)
         status = put_rows(&in, set);
     mem_free(in.feature);
+    mem_free(in.label);
+    mem_free(in.taken);
     source_close(&in.source);
     return status;
 }

@@ -103,9 +103,36 @@ static void test_rows_kept_back_are_among_those_that_are_evaluated(void **state)
     refuse("shape.validate_rows: are not what data.validate keeps back");
 }
 
+static void test_a_way_to_keep_rows_back_needs_a_share(void **state)
+{
+    (void)state;
+    patient();
+    p.data.validate_by = VALIDATE_GROUP;
+    pass();
+    p.training.patience = 0;
+    p.data.validate = 0;
+    p.shape.validate_rows = 0;
+    refuse("data.validate_by: has a meaning only with data.validate");
+    p.data.validate_by = VALIDATE_ID;
+    pass();
+}
+
+static void test_micro_scores_compare_models_of_several_labels(void **state)
+{
+    (void)state;
+    patient();
+    p.model.task = TASK_MULTILABEL;
+    p.training.best_by = METRIC_AUC_MICRO;
+    pass();
+    p.model.task = TASK_BINARY;
+    refuse("training.best_by: loss, r2, mae and rmse are of regression");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_way_to_keep_rows_back_needs_a_share),
+        cmocka_unit_test(test_micro_scores_compare_models_of_several_labels),
         cmocka_unit_test(test_patience_needs_evaluations_of_rows_to_choose_by),
         cmocka_unit_test(test_best_by_is_a_score_of_the_task_and_of_patience),
         cmocka_unit_test(test_a_target_beside_patience_is_asked_of_the_best_one),

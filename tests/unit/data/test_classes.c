@@ -20,11 +20,12 @@ static struct error err;
 static const char *read_text(struct classes *c, const char *text, const char *positive)
 {
     static char out[600];
+    const struct classes_want want = {.positive = positive};
     struct table t;
 
     out[0] = 0;
     err = (struct error){0};
-    if (classes_read(c, &t, scratch_write_text("l.csv", text), positive, &err) != STATUS_OK) {
+    if (classes_read(c, &t, scratch_write_text("l.csv", text), &want, &err) != STATUS_OK) {
         assert_int_equal(err.status, STATUS_DATA);
         assert_true(t.x == NULL && t.rows == 0);
         return strstr(err.text, "l.csv");

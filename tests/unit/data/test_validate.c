@@ -18,6 +18,8 @@
 
 enum { ROWS = 400, ID_ROOM = 16 };
 #define ALICE 0.5926261466388542
+#define P7 0.968461561842678
+#define BY_ID(of) ((struct validate_rule){.share = (of)})
 
 /* Rows `first` .. `first` + rows, whose ids are their numbers and whose values are those, too. */
 static struct table table_of(uint32_t first, size_t rows, size_t cols)
@@ -43,7 +45,7 @@ static size_t split(struct validate *v, struct table *train, struct table *test,
 {
     struct error err = {0};
 
-    assert_int_equal(STATUS_OK, validate_split(v, train, test, share, &err));
+    assert_int_equal(STATUS_OK, validate_split(v, train, test, &BY_ID(share), &err));
     return train->rows;
 }
 
@@ -171,7 +173,7 @@ static void test_rows_of_which_one_file_names_the_ids_are_the_same(void **state)
 
         train.counted = counted == 1;
         test.counted = counted == 2;
-        assert_int_equal(STATUS_DATA, validate_split(&v, &train, &test, 0.25, &err));
+        assert_int_equal(STATUS_DATA, validate_split(&v, &train, &test, &BY_ID(0.25), &err));
         assert_string_equal("0", table_id(&test, 0));
         table_deinit(&train);
         table_deinit(&test);
@@ -185,14 +187,15 @@ static void test_what_is_left_can_be_looked_at_before_the_split(void **state)
     struct validate v;
 
     (void)state;
-    assert_int_equal(STATUS_OK, validate_left(&left, &train, 0.3, &err));
+    assert_int_equal(STATUS_OK, validate_left(&left, &train, &BY_ID(0.3), &err));
     assert_int_equal(ROWS, train.rows);
     split(&v, &train, &none, 0.3);
     assert_true(table_same_ids(&left, &train));
     assert_memory_equal(left.x, train.x, left.rows * left.cols * sizeof *left.x);
     table_deinit(&left);
-    assert_int_equal(STATUS_DATA, validate_left(&left, &train, 0.3, &err)); /* all of them */
-    assert_int_equal(STATUS_DATA, validate_left(&left, &train, 1, &err));   /* none */
+    assert_int_equal(STATUS_DATA,
+                     validate_left(&left, &train, &BY_ID(0.3), &err));            /* all of them */
+    assert_int_equal(STATUS_DATA, validate_left(&left, &train, &BY_ID(1), &err)); /* none */
     assert_null(left.x);
     validate_deinit(&v);
     table_deinit(&train);
@@ -207,7 +210,7 @@ static void refused(size_t rows, uint32_t test_first, size_t test_rows, double s
 
     if (test_rows > 0)
         test = table_of(test_first, test_rows, 1);
-    assert_int_equal(STATUS_DATA, validate_split(&v, &train, &test, share, &err));
+    assert_int_equal(STATUS_DATA, validate_split(&v, &train, &test, &BY_ID(share), &err));
     assert_non_null(strstr(err.text, "data.validate"));
     assert_int_equal(rows, train.rows); /* nothing was taken */
     assert_int_equal(test_rows, test.rows);
@@ -247,6 +250,99 @@ static void test_labels_are_cut_as_their_rows_were(void **state)
     table_deinit(&none);
 }
 
+/* Of `rows` rows of persons with `each` rows, whose names are p0, p1, ... */
+static struct group persons_of(size_t rows, size_t each)
+{
+    struct group g = {.rows = rows, .at = mem_alloc(rows, sizeof *g.at)};
+    char name[24];
+
+    buf_init(&g.text, 1 << 20);
+    for (size_t i = 0; i < rows; i++) {
+        snprintf(name, sizeof name, "p%zu", i / each);
+        g.at[i] = (uint32_t)g.text.len;
+        assert_int_equal(STATUS_OK, buf_append(&g.text, name, strlen(name) + 1));
+    }
+    return g;
+}
+
+static void test_rows_of_one_person_stay_together(void **state)
+{
+    enum { EACH = 8 };
+    struct table train = table_of(0, ROWS, 1), test = {0};
+    struct group g = persons_of(ROWS, EACH);
+    const struct validate_rule rule = {0.25, VALIDATE_GROUP, &g};
+    bool back[ROWS] = {0};
+    struct error err = {0};
+    struct validate v;
+    size_t apart = 0;
+
+    (void)state;
+    assert_int_equal(STATUS_OK, validate_split(&v, &train, &test, &rule, &err));
+    for (size_t i = 0; i < test.rows; i++)
+        back[(size_t)test.x[i]] = true;
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_int_equal(back[i], back[i - i % EACH]);
+        apart += back[i] != validate_keeps_back(group_name(&g, i), 0.25);
+    }
+    assert_true(test.rows > ROWS / 8 && test.rows < ROWS / 2);
+    assert_true(apart > 0); /* a person is no id: the two rules choose apart */
+    validate_deinit(&v);
+    group_deinit(&g);
+    table_deinit(&train);
+    table_deinit(&test);
+}
+
+static void test_the_last_rows_by_id_are_kept_back(void **state)
+{
+    struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1), left;
+    const struct validate_rule rule = {0.3, VALIDATE_ORDER, NULL},
+                               none = {0.0001, VALIDATE_ORDER, NULL};
+    const size_t kept = (size_t)(0.3 * ROWS);
+    struct error err = {0};
+    struct validate v;
+
+    (void)state;
+    assert_int_equal(STATUS_OK, validate_left(&left, &train, &rule, &err));
+    assert_int_equal(STATUS_OK, validate_split(&v, &train, &test, &rule, &err));
+    assert_true(table_same_ids(&left, &train));
+    assert_int_equal(ROWS - kept, train.rows);
+    for (size_t i = 0; i < train.rows; i++)
+        assert_true(train.x[i] < (float)(ROWS - kept));
+    for (size_t i = 0; i < test.rows; i++)
+        assert_int_equal(test.x[i] < ROWS, validate_row(&v, i));
+    in_order(&test);
+    validate_deinit(&v);
+    table_deinit(&left);
+    assert_int_equal(STATUS_DATA, validate_left(&left, &train, &none, &err)); /* not one row */
+    table_deinit(&train);
+    table_deinit(&test);
+}
+
+/* By an independent program: sha256(b"vfl/validate/group/1\0p7")[:8], little-endian, over 2^64. */
+static void test_the_hash_of_a_group_is_the_documented_one(void **state)
+{
+    const double p7 = P7;
+
+    (void)state;
+    for (int above = 0; above < 2; above++) {
+        struct table train = table_of(0, 2, 1), test = {0};
+        struct group g = persons_of(2, 1);
+        const struct validate_rule rule = {p7 + (above ? 1e-9 : -1e-9), VALIDATE_GROUP, &g};
+        struct error err = {0};
+        struct validate v;
+        enum status s;
+
+        memcpy(g.text.data, "p7", 3);
+        memcpy(g.text.data + g.at[1], "p9", 3);
+        s = validate_split(&v, &train, &test, &rule, &err);
+        assert_int_equal(s, above ? STATUS_DATA : STATUS_OK); /* above: both are kept back */
+        validate_deinit(&v);
+        group_deinit(&g);
+        table_deinit(&train);
+        table_deinit(&test);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +356,9 @@ int main(void)
         cmocka_unit_test(test_rows_of_which_one_file_names_the_ids_are_the_same),
         cmocka_unit_test(test_what_is_left_can_be_looked_at_before_the_split),
         cmocka_unit_test(test_labels_are_cut_as_their_rows_were),
+        cmocka_unit_test(test_rows_of_one_person_stay_together),
+        cmocka_unit_test(test_the_last_rows_by_id_are_kept_back),
+        cmocka_unit_test(test_the_hash_of_a_group_is_the_documented_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,11 +95,38 @@ static void test_a_guess_is_called_one(void **state)
     expect_guess(false, &s, &rows);
 }
 
+/* Two labels of 100 rows, one in half of them, one not known in most. */
+static void test_several_labels_are_told_by_auprc(void **state)
+{
+    float target[2 * ROWS];
+    struct verdict_labels rows;
+    struct score s = classes_score(0.9, 0.6);
+
+    (void)state;
+    s.value[SCORE_AUPRC] = 0.7;
+    s.has[SCORE_AUPRC] = true;
+    for (size_t i = 0; i < ROWS; i++) {
+        target[2 * i] = (float)(i % 2);
+        target[2 * i + 1] = i < 90 ? NAN : i == 95 ? 1.0F : 0.0F;
+    }
+    rows = verdict_count_labels(target, ROWS, 2);
+    assert_int_equal(chosen(&s, &rows), SCORE_AUPRC);
+    /* sqrt(101 / 30000) = 0.058 and sqrt(11 / 108) = 0.319, on average 0.189. */
+    assert_true(fabs(rows.chance - (sqrt(101.0 / 30000) + sqrt(11.0 / 108)) / 2) < 1e-12);
+    s.value[SCORE_AUC] = 0.5 + 3 * 0.188;
+    expect_guess(true, &s, &rows);
+    s.value[SCORE_AUC] = 0.5 + 3 * 0.190;
+    expect_guess(false, &s, &rows);
+    rows = verdict_count_labels(target, 0, 2);
+    assert_true(rows.chance == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uneven_classes_are_told_by_auc),
         cmocka_unit_test(test_a_guess_is_called_one),
+        cmocka_unit_test(test_several_labels_are_told_by_auprc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

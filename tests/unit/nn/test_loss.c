@@ -155,6 +155,40 @@ static void test_a_weight_is_so_many_rows(void **state)
     }
 }
 
+/* Each label by itself is a sigmoid, and one that is not known adds nothing. */
+static void test_several_labels_are_so_many_sigmoids(void **state)
+{
+    enum { ROWS = 4, K = 3 };
+    const float target[ROWS * K] = {1.0F, 0.0F, NAN, 0.0F, 1.0F, 1.0F,
+                                    NAN,  NAN,  NAN, 1.0F, 1.0F, 0.0F};
+    const float weight[2 * K] = {1.0F, 2.0F, 0.5F, 1.5F, 3.0F, 0.0F};
+    float z[ROWS * K], dz[ROWS * K], prob[ROWS * K];
+    uint64_t seed = 10;
+
+    (void)state;
+    sample_fill(z, ROWS * K, 3.0F, &seed);
+    nn_predict(NN_LOSS_SIGMOIDS, prob, z, ROWS, K);
+    for (int weighted = 0; weighted < 2; weighted++) {
+        const double loss =
+            nn_loss_weighted(NN_LOSS_SIGMOIDS, dz, z, target, ROWS, K, weighted ? weight : NULL);
+        double sum = 0.0;
+
+        for (size_t i = 0; i < ROWS * K; i++) {
+            const float *of = weighted ? weight + 2 * (i % K) : NULL;
+            float one = 0.0F, p;
+
+            if (!isnan(target[i]))
+                sum += nn_loss_weighted(NN_LOSS_SIGMOID, &one, &z[i], &target[i], 1, 1, of);
+            assert_true(sample_close((double)dz[i], (double)one / (ROWS * K), 1e-6, 1e-9));
+            nn_predict(NN_LOSS_SIGMOID, &p, &z[i], 1, 1);
+            assert_true(prob[i] == p);
+        }
+        assert_true(sample_close(loss, sum / (ROWS * K), 1e-12, 0.0));
+        assert_true(nn_loss_weighted(NN_LOSS_SIGMOIDS, NULL, z, target, ROWS, K,
+                                     weighted ? weight : NULL) == loss);
+    }
+}
+
 static void test_probabilities_sum_to_one_and_keep_the_order(void **state)
 {
     enum { ROWS = 9, K = 7 };
@@ -207,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_gradient_may_alias_logits_or_be_left_out),
         cmocka_unit_test(test_gradient_is_the_derivative_of_the_loss),
         cmocka_unit_test(test_a_weight_is_so_many_rows),
+        cmocka_unit_test(test_several_labels_are_so_many_sigmoids),
         cmocka_unit_test(test_probabilities_sum_to_one_and_keep_the_order),
         cmocka_unit_test(test_logits_of_any_size_give_a_finite_loss),
         cmocka_unit_test(test_a_nan_logit_gives_a_nan_loss),
