@@ -12,12 +12,6 @@
  * predicts nothing and ranks last.  R2 is 1 minus the squared error over that of the targets' mean,
  * and is left out where all targets are the same.
  *
- * labels: each column of prob is the probability of a label, and a row's target has each label as
- * 0, 1 or NAN, which is not known and left out of every score.  AUC, AUPRC (the mean average
- * precision) and F1 at 0.5 are macro averages over the labels; the micro scores pool all pairs of a
- * row and a label.  Accuracy is the share of these pairs that are right: one minus the Hamming
- * loss.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_METRICS_SCORE_H
@@ -53,7 +47,13 @@ struct score {
 extern const char *const score_names[]; /* as in summary.json; SCORE_METRICS, and a final NULL */
 bool score_falls(enum score_metric m);  /* the less the better */
 
-/* What predictions are of: classes or values, one target a row, or labels, a target each. */
+/* What predictions are of: classes or values, one target a row, or labels, a target each.
+ *
+ * labels: each column of prob is the probability of a label, and a row's target has each label as
+ * 0, 1 or NAN, which is not known and left out of every score.  AUC, AUPRC (the mean average
+ * precision) and F1 at 0.5 are macro averages over the labels; the micro scores pool all pairs of a
+ * row and a label.  Accuracy is the share of these pairs that are right: one minus the Hamming
+ * loss. */
 enum score_kind { SCORE_OF_CLASSES, SCORE_OF_VALUES, SCORE_OF_LABELS };
 
 struct score_board {

@@ -20,8 +20,7 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                     otherwise; without --test a row is tested when the first byte of SHA-256 of its id (of its
                     number from 0, where there is no id), mod 5, is 0.  Text, dates and missing cells are
                     prepared by each party for itself
-  --label COLUMN    the column that is the label, numbers or text; or several, a+b+c, each 0, 1 or missing: then
-                    model.task is multilabel, and score_0, ... are theirs
+  --label COLUMN    the column that is the label, numbers or text; a+b+c: several, of 0, 1 or nothing (multilabel)
   --id COLUMN       the column that is the id; with --label and without it the column id, or else a row's id is
                     made of its number and its file's digest
   --group COLUMN    the column that says whose a row is (data.group, labels.group), which every side gets
@@ -31,8 +30,7 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                     with one of + , - may stand in "quotes"), or grid:RxC for images; otherwise contiguous runs,
                     the first F mod M parties getting one more
   --label-map NAME  evenodd, or binary:K (1 where the label is K)
-  --set             a key of the server's file (the plan is there); data.validate and data.validate_by are every
-                    side's
+  --set             a key of the server's file (the plan is there); data.validate, data.validate_by are every side's
   --party WHO:...   a key of the files of some parties: I, I-J, I,J-K, or '*' for all
   --seed N          reproducible, not private: --insecure-seed N for every daemon, and training.seed
   --netns           as root: every daemon in a network namespace of its own, at an address of its own
@@ -151,8 +149,7 @@ cluster_find_data() {
     done
     [ $cluster_sources -le 1 ] || fail 2 "--data, --train and --idx-train exclude each other"
     [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
-    [ -z "$label$id$group$delimiter" ] || [ -n "$train" ] ||
-        fail 2 "--label, --id, --group and --delimiter need --train"
+    [ -z "$label$id$group$delimiter" ] || [ -n "$train" ] || fail 2 "--label, --id, --group, --delimiter need --train"
     [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
     if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
         data=${data:-breast_cancer}
@@ -218,17 +215,10 @@ cluster_open_folder() {
 
 cluster_split() {
     set -- --out "$out/data"
-    [ -z "$train" ] || set -- "$@" --train "$train"
-    [ -z "$test" ] || set -- "$@" --test "$test"
-    [ -z "$idx_train" ] || set -- "$@" --idx-train "$idx_train"
-    [ -z "$idx_test" ] || set -- "$@" --idx-test "$idx_test"
-    [ -z "$parties" ] || set -- "$@" --parties "$parties"
-    [ -z "$columns" ] || set -- "$@" --columns "$columns"
-    [ -z "$label_map" ] || set -- "$@" --label-map "$label_map"
-    [ -z "$label" ] || set -- "$@" --label "$label"
-    [ -z "$id" ] || set -- "$@" --id "$id"
-    [ -z "$group" ] || set -- "$@" --group "$group"
-    [ -z "$delimiter" ] || set -- "$@" --delimiter "$delimiter"
+    for cluster_role in "train $train" "test $test" "idx-train $idx_train" "idx-test $idx_test" "parties $parties" \
+        "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "delimiter $delimiter"; do
+        [ -z "${cluster_role#* }" ] || set -- "$@" "--${cluster_role%% *}" "${cluster_role#* }"
+    done
     "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return
     code=$?
     [ "$fresh" = no ] || rm -rf "$out"

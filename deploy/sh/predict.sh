@@ -193,5 +193,6 @@ predict_main() {
     cluster_show
     say "scores    $scores"
     predict_say_kept
-    [ "${quiet:-no}" = yes ] || sed -n 's/^# \(class\|label\) \([0-9]*\) is \(.*\)/score_\2   \3/p' "$folder/server/checked.txt"
+    [ "${quiet:-no}" = yes ] ||
+        sed -n 's/^# [cl][a-z]* \([0-9]*\) is \(".*\)/score_\1   \2/p' "$folder/server/checked.txt"
 }
