@@ -63,6 +63,7 @@ static double exact_row_loss(enum nn_loss kind, const double *y, double target, 
         return log(sum) - y[(size_t)target];
     case NN_LOSS_SIGMOID: return log1p(exp(y[0])) - target * y[0];
     case NN_LOSS_SQUARED: return (y[0] - target) * (y[0] - target) / 2.0;
+    case NN_LOSS_SIGMOIDS: break; /* test_loss.c: it has a target for each output */
     }
     return NAN;
 }
