@@ -107,7 +107,6 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
     r->fresh = s == STATUS_OK && r->saved.len == 0;
-    r->paid = runs_is_paid(r->folder);
     if (r->fresh)
         s = holdings_remove(&r->holdings, err); /* nobody goes on with them */
     if (s == STATUS_OK && r->saved.len > 0)
@@ -144,7 +143,7 @@ static enum status recall(void *owner, const struct wire_job *job,
 
     r->playing = true;
     r->fresh = r->marked = false;
-    r->paid = true; /* there is nothing to mark, unless the job is to train */
+    r->paid = runs_is_paid(r->folder);
     if (s != STATUS_OK)
         return s;
     s = party_results_again(&r->results, clock_us());

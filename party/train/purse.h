@@ -60,7 +60,7 @@ struct party_purse {
     size_t rows_max;
     bool steps_cost;   /* model.train dp: a local step does, whenever it is taken */
     bool raw;          /* the bottom has been priced as raw: for good */
-    bool shared_ids;   /* some record is in the training split and in the test split */
+    struct validate_repeats repeats;
     uint32_t together; /* rows of one person at most in one batch of the plan */
 };
 

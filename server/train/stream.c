@@ -160,7 +160,6 @@ static void note_in_time(struct server_train *s)
         if (s->fed->peer[s->fed->set.member[m]].member >= 0)
             server_was_in_time(s->fed, s->fed->set.member[m]);
     }
-    server_step_forward(s->fed);
 }
 
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have
@@ -370,6 +369,14 @@ static bool must_drain(const struct server_train *s)
            server_may_come_in(s->fed);
 }
 
+/* There is a set to be refused at the end of an epoch at most. */
+static void step_forward(struct server_train *s)
+{
+    server_step_forward(s->fed);
+    if (s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) == 0)
+        server_late_wishes_repaid(s->fed);
+}
+
 static struct train_next done(struct server_train *s, struct actions *a,
                               const struct server_worked *w)
 {
@@ -381,6 +388,7 @@ static struct train_next done(struct server_train *s, struct actions *a,
     s->member[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
     if (!t->draining && t->arrivals / t->parties > s->trainer.steps_done) {
         s->trainer.steps_done++;
+        step_forward(s);
         t->draining = must_drain(s);
     }
     s->round.last_answer_us = s->fed->now_us;

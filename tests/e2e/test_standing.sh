@@ -123,6 +123,8 @@ expect 0 completed 'are played' job wait 3
 job scores 3 >scores.csv
 same "$(cat ids)" "$(tail -n +2 scores.csv | cut -d, -f1)" 'a score for each id'
 
+same 3 "$(find run/party-1/runs -name paid | wc -l)" 'which a party paid for, too'
+
 # --- what is wrong costs itself ---
 expect 2 'listen: unknown key' 'a plan has no other keys' job submit train wrong.yaml
 expect 2 'training.epochs' 'and no values out of range' job submit train nonsense.yaml

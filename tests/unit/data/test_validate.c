@@ -155,6 +155,8 @@ static void test_rows_that_two_files_have_counted_are_other_rows(void **state)
         tested += !kept;
     }
     assert_int_equal(120, tested);
+    assert_true(validate_repeats(&train, &test).shared); /* they have their numbers in common */
+    assert_true(validate_repeats(&train, &test).twice);
     validate_deinit(&v);
     table_deinit(&train);
     table_deinit(&test);
