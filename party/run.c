@@ -128,6 +128,7 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
     setup->answers = (struct party_answers){.model = NULL};
     setup->data.train = setup->data.test = &no_rows; /* ids are told, and compared with nobody's */
     r->results.predicts = true;
+    r->fresh = true; /* there is nothing to go on with: what it leaves is forgotten, or a result */
     if (r->in->config.data_predict[0] == 0 ||
         prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
         return STATUS_OK;

@@ -72,6 +72,8 @@ static void forget_plan(struct party_train *p)
     party_purse_deinit(&p->purse);
     party_keep_forget(&p->keep);
     party_witness_forget_steps(&p->purse.witness);
+    p->purse.opened = (struct party_opened){.steps = 0};
+    p->learner.behind.heard = 0;
 }
 
 static enum status same_plan(struct party_train *p, const struct wire_offer *o)

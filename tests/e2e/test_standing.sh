@@ -206,6 +206,13 @@ done
 expect 0 completed 'a party comes back to a server that is started again after it' \
     job wait "$(job submit train first.yaml)"
 
+# --- predictions of which a party refuses the first round ---
+seq -f 'nobody-%.0f' 1200 >nobody
+kept=$(ls run/party-1/runs)
+expect 1 'policy.predict.max_unknown' 'more ids that nobody has than a party answers for' \
+    job wait "$(job submit predict nobody)"
+same "$kept" "$(ls run/party-1/runs)" 'leave no folder'
+
 # --- who is at the socket without the token ---
 control=run/server/control
 ask() { # TOKEN OPTIONS... PATH

@@ -68,6 +68,7 @@ static void test_every_row_is_in_one_table_with_its_own_values(void **state)
     assert_int_equal(ROWS + 80, train.rows + test.rows);
     in_order(&train);
     in_order(&test);
+    assert_false(validate_repeats(&train, &test).shared || validate_repeats(&train, &test).twice);
     for (size_t i = 0; i < train.rows; i++) {
         assert_false(validate_keeps_back(table_id(&train, i), 0.25));
         assert_true(atof(table_id(&train, i)) == (double)train.x[3 * i + 2]);
