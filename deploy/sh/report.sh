@@ -128,7 +128,8 @@ report_origin() { # RUN
                 printf ' --%s %s' "$report_key" "$(report_quoted \
                     "$(basename "${report_value%%,*}"),$(basename "${report_value#*,}")")"
                 ;;
-            parties | columns | label-map | seed | set | party | link) # of a path from the root only the last name
+            # Of a path from the root only the last name.
+            parties | columns | label | id | group | positive | delimiter | label-map | seed | set | party | link)
                 report_value=$(printf '%s' "$report_value" | sed 's|=/.*/|=|')
                 printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")"
                 ;;
