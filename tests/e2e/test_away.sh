@@ -21,7 +21,8 @@ start() { # server [ARGUMENTS...] | 1 | 2 | 3 | 4
             --set predict.wait_ms=1500 "$@" >>server.log 2>&1 &
     else
         "$VFL_BIN/vfl-party" -c run/party-"$who"/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
-            --set data.predict=run/data/party-"$who"-test.csv --set 'policy.encodings=[pbm,fixed]' "$@" >>party-"$who".log 2>&1 &
+            --set data.predict=run/data/party-"$who"-test.csv --set 'policy.encodings=[pbm,fixed]' "$@" \
+            >>party-"$who".log 2>&1 &
     fi
     echo $! >"$who.pid"
 }
