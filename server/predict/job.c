@@ -200,6 +200,7 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
     server_step_forward(p->fed);
+    server_late_wishes_repaid(p->fed);
     if (p->place == p->about.rows)
         return next_finish(OUTCOME_COMPLETED);
     return server_away_back(p->fed) ? next_of(NEXT_SET) : open_round(p, a);
