@@ -166,7 +166,7 @@ bool policy_exceeded(struct policy_excess *out, const struct config_policy *poli
     return false;
 }
 
-static enum status check_set(const struct config_policy *policy, const struct plan *p,
+enum status policy_check_set(const struct config_policy *policy, const struct plan *p,
                              const struct policy_set *set, struct error *err)
 {
     uint32_t colluders = roster_colluders(set->roster, set->members, set->n, set->self);
@@ -260,7 +260,7 @@ enum status policy_check_entries(const struct config_policy *policy, const struc
                                  const struct policy_set *set, const struct account_entry *entries,
                                  size_t n, struct error *err)
 {
-    enum status s = check_set(policy, p, set, err);
+    enum status s = policy_check_set(policy, p, set, err);
 
     if (s == STATUS_OK)
         s = check_terms(policy, p, err);

@@ -31,7 +31,7 @@ struct policy_bottom policy_bottom_kept(struct policy_bottom kept,
 const char *policy_raw_because(const struct config_party *config, const struct account_entry *spent,
                                size_t n);
 
-/* The set a plan is priced for. */
+/* The set a plan is priced for.  Written by price.c, fewest.c and train/plan.c. */
 struct policy_set {
     const struct roster *roster;
     const uint8_t *members; /* roster indices */
@@ -77,6 +77,9 @@ struct account_entry policy_predicted(const struct plan *p, const struct policy_
 
 /* STATUS_BUDGET: the ledger takes no further mechanism, and the plan's is one (ledger_takes()). */
 enum status policy_full(struct error *err) MUST_USE;
+/* Of the set alone. */
+enum status policy_check_set(const struct config_policy *policy, const struct plan *p,
+                             const struct policy_set *set, struct error *err) MUST_USE;
 /* The same of releases that no agenda plans: the n entries are what is spent and they themselves.
  */
 enum status policy_check_entries(const struct config_policy *policy, const struct plan *p,

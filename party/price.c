@@ -250,9 +250,11 @@ static enum status print_room(const struct price *p, struct buf *out)
                       p->mechanisms, ACCOUNT_MECHANISMS_MAX);
 }
 
-static enum status print_claims(const struct price *p, const struct account_claim *claims, size_t n,
-                                struct buf *out)
+enum status price_print_claims(const struct account_entry *of, const struct price *p,
+                               struct buf *out)
 {
+    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
+    const size_t n = account_claims(claims, of, 1, p->delta, plan_withstands(&p->plan));
     enum status s = buf_printf(out, "# claims at delta %g (epsilon over %g says nothing):\n",
                                p->delta, ACCOUNT_VACUOUS);
 
@@ -345,7 +347,7 @@ enum status price_print(const struct price *p, struct buf *out)
     if (s == STATUS_OK)
         s = print_room(p, out);
     if (s == STATUS_OK)
-        s = print_claims(p, claims, n, out);
+        s = price_print_claims(&p->entry, p, out);
     if (s == STATUS_OK)
         s = print_groups(p, out);
     if (s == STATUS_OK)
@@ -356,9 +358,7 @@ enum status price_print(const struct price *p, struct buf *out)
 enum status price_print_predictions(const struct price *p, const struct party_inputs *in,
                                     struct buf *out)
 {
-    struct account_claim claims[ACCOUNT_CLAIMS_MAX];
     struct account_entry all[ACCOUNT_MECHANISMS_MAX + 1];
-    size_t n = account_claims(claims, &p->entry, 1, p->delta, plan_withstands(&p->plan));
     struct error why = {0};
     enum status s = buf_printf(
         out,
@@ -376,7 +376,7 @@ enum status price_print_predictions(const struct price *p, const struct party_in
     if (s == STATUS_OK)
         s = print_room(p, out);
     if (s == STATUS_OK)
-        s = print_claims(p, claims, n, out);
+        s = price_print_claims(&p->entry, p, out);
     if (s != STATUS_OK)
         return s;
     memcpy(all, p->spent, p->spent_n * sizeof *all);

@@ -49,6 +49,10 @@ enum status price_predictions(struct price *out, const struct party_inputs *in,
 enum status price_print_predictions(const struct price *p, const struct party_inputs *in,
                                     struct buf *out) MUST_USE;
 
+/* The claims of one mechanism and its releases, by the delta and the T of this price. */
+enum status price_print_claims(const struct account_entry *of, const struct price *p,
+                               struct buf *out) MUST_USE;
+
 /* What this party's policy says of it, on top of what its ledger holds: STATUS_POLICY or
  * STATUS_BUDGET as in a run. */
 enum status price_judge(const struct price *p, const struct party_inputs *in,

@@ -3,6 +3,7 @@
  */
 #include "server/asked.h"
 
+#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/task.h"
 #include "common/daemon/models.h"
@@ -29,8 +30,35 @@ static enum status read_absent(struct server_inputs *in, const char *names, stru
     return STATUS_OK;
 }
 
+/* Under exact sums the configuration's number is for other models. */
+static enum status take_least(struct server_inputs *in, const struct server_wanted *wanted,
+                              const struct plan *p, struct error *err)
+{
+    const uint32_t configured = in->config.predict_min_parties;
+    const bool exact = prediction_is_exact(p);
+
+    in->asked.wait_ms = in->config.predict_wait_ms;
+    in->asked.min_parties = wanted->min_parties > 0 ? wanted->min_parties : configured;
+    if (in->asked.min_parties > in->roster.n)
+        return error_set(err, STATUS_CONFIG, "%s %u: the roster has %zu parties",
+                         wanted->min_parties > 0 ? "--min-parties" : "predict.min_parties",
+                         in->asked.min_parties, in->roster.n);
+    if (!exact || in->asked.min_parties == 0 || in->asked.min_parties == in->roster.n)
+        return STATUS_OK;
+    if (wanted->min_parties > 0)
+        return error_set(
+            err, STATUS_CONFIG,
+            "--min-parties %u: the model's sums are without noise, so that one without "
+            "a party would show what is that party's, beside one of all",
+            wanted->min_parties);
+    log_info("predict.min_parties: not of this model, whose sums are without noise");
+    in->asked.min_parties = 0;
+    return STATUS_OK;
+}
+
 /* What no party would take part in is not asked of any. */
-static enum status check_model(const struct server_inputs *in, struct error *err)
+static enum status check_model(struct server_inputs *in, const struct server_wanted *wanted,
+                               struct error *err)
 {
     const struct plan *of = &in->model.plan;
     bool any = false;
@@ -49,19 +77,15 @@ static enum status check_model(const struct server_inputs *in, struct error *err
         return error_set(err, STATUS_CONFIG,
                          "absent parties, under an encoding without noise: beside an answer with "
                          "all of them it would show what is theirs");
-    return STATUS_OK;
+    return take_least(in, wanted, &p, err);
 }
 
 /* Who is left out, as kept answers have it. */
 static struct answers_key key_of(const struct server_inputs *in)
 {
     struct answers_key key = {.epoch = in->config.epoch, .outputs = in->model.plan.shape.outputs};
-    size_t used = 0;
 
-    for (size_t i = 0; i < in->roster.n; i++)
-        if (in->asked.absent[i])
-            used += (size_t)snprintf(key.absent + used, sizeof key.absent - used, "%s%zu",
-                                     used > 0 ? "+" : "", i);
+    answers_missing(key.absent, in->asked.absent, in->roster.n);
     return key;
 }
 
@@ -102,7 +126,7 @@ static enum status load_wanted(struct server_inputs *in, const struct server_wan
         s = read_absent(in, wanted->absent, err);
     if (s != STATUS_OK)
         return s;
-    s = check_model(in, err);
+    s = check_model(in, wanted, err);
     if (s != STATUS_OK)
         return s;
     in->config.plan = in->model.plan;

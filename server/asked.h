@@ -8,9 +8,10 @@
 
 /* What a server is to predict. */
 struct server_wanted {
-    const char *run;    /* "": the model in use */
-    const char *ids;    /* a file: one id a line */
-    const char *absent; /* names of parties between commas; NULL: all take part */
+    const char *run;      /* "": the model in use */
+    const char *ids;      /* a file: one id a line */
+    const char *absent;   /* names of parties between commas; NULL: all take part */
+    uint32_t min_parties; /* so many answer where others stay away; 0: predict.min_parties */
 };
 
 /* Instead of server_inputs_load, of which labels and a plan are no part. */

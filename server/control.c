@@ -98,11 +98,12 @@ static unsigned code_of(enum status s)
 
 static json_t *show(const struct queue_job *j)
 {
-    return json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job", (int)j->number, "kind",
-        queue_kind_names[j->kind], "state", queue_state_names[j->state], "run", j->run, "model",
-        j->model, "outcome", j->outcome, "error", j->error, "submitted", (json_int_t)j->submitted_s,
-        "began", (json_int_t)j->began_s, "ended", (json_int_t)j->ended_s, "tries", (int)j->tries);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
+                     (int)j->number, "kind", queue_kind_names[j->kind], "state",
+                     queue_state_names[j->state], "run", j->run, "model", j->model, "without",
+                     j->without, "outcome", j->outcome, "error", j->error, "submitted",
+                     (json_int_t)j->submitted_s, "began", (json_int_t)j->began_s, "ended",
+                     (json_int_t)j->ended_s, "tries", (int)j->tries);
 }
 
 static void list(const struct queue *q, struct http_answer *out)
@@ -121,9 +122,11 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
                             struct error *err)
 {
     const char *kind, *model = "", *absent = "";
+    int least = 0;
 
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s !}", "kind", &kind, "plan", text, n, "ids",
-                    text, n, "model", &model, "absent", &absent) != 0 ||
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?i !}", "kind", &kind, "plan", text, n,
+                    "ids", text, n, "model", &model, "absent", &absent, "min_parties",
+                    &least) != 0 ||
         *text == NULL)
         return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
     *job = (struct queue_job){.kind = strcmp(kind, "predict") == 0 ? QUEUE_PREDICT : QUEUE_TRAIN};
@@ -132,8 +135,11 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
     if ((json_object_get(from, "ids") != NULL) != (job->kind == QUEUE_PREDICT) ||
         (json_object_get(from, "plan") != NULL) != (job->kind == QUEUE_TRAIN))
         return error_set(err, STATUS_DATA, "a plan is for train, and ids are for predict");
-    if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0))
-        return error_set(err, STATUS_DATA, "model and absent are for predict");
+    if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0 || least != 0))
+        return error_set(err, STATUS_DATA, "model, absent and min_parties are for predict");
+    if (least < 0 || least > PLAN_PARTIES_MAX)
+        return error_set(err, STATUS_DATA, "min_parties: 0 to %d", PLAN_PARTIES_MAX);
+    job->min_parties = (uint32_t)least;
     model = models_asked(model);
     if ((model[0] != 0 && !models_name(model)) || strlen(absent) >= sizeof job->absent ||
         absent[strspn(absent, KEY_TEXT_HOST ",")] != 0)
@@ -215,6 +221,8 @@ static const char *file_of(const struct queue_job *j, const char *what)
         return j->kind == QUEUE_TRAIN ? "summary.json" : "prediction.json";
     if (strcmp(what, "/scores") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv";
+    if (strcmp(what, "/without") == 0 && j->kind == QUEUE_PREDICT)
+        return "scores.csv.without";
     return NULL;
 }
 

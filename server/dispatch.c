@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "server/away.h"
 #include "server/job.h"
 #include "server/members.h"
 #include "server/seats.h"
@@ -223,6 +224,24 @@ static struct server_next leave_behind(struct server_federation *f, const char *
     return next_of(NEXT_SET);
 }
 
+/* Where a job goes on without those who are away: it may be slow, or hang, which nobody can tell
+ * from here. */
+static struct server_next drop_the_silent(struct server_federation *f, struct actions *a)
+{
+    struct server_next next = next_of(NEXT_WAIT);
+
+    for (uint32_t m = 0; m < f->set.n && next.kind != NEXT_FAIL; m++) {
+        const uint32_t peer = f->set.member[m];
+
+        if (f->peer[peer].member < 0 || f->peer[peer].answered)
+            continue;
+        error_set(&f->error, STATUS_PATIENCE, "%s: no answer in phase %s for %u ms",
+                  server_name(f, peer), phase_row(f->sm.phase)->name, f->terms.patience_ms);
+        next = drop(f, a, peer);
+    }
+    return next;
+}
+
 static struct server_next out_of_time(struct server_federation *f, struct actions *a)
 {
     const bool may_leave = server_does_without(f) && f->sm.phase != PHASE_GATHER;
@@ -231,10 +250,12 @@ static struct server_next out_of_time(struct server_federation *f, struct action
 
     server_missing(f, missing, sizeof missing);
     if (server_gather_ends(f, a, &next)) {
-        if (missing[0] != 0)
+        if (missing[0] != 0 && f->sm.phase != PHASE_GATHER)
             log_warn("went on without %s", missing);
         return next;
     }
+    if (server_goes_without(f) && f->sm.phase != PHASE_GATHER)
+        return drop_the_silent(f, a);
     if (phase_plays(f->sm.phase))
         next = f->play.job->timer(f->play.state, a, may_leave ? missing : NULL);
     if (next.kind != NEXT_LATE)

@@ -7,12 +7,13 @@
  *   dispatch.c, jobs.c     events in, verdicts carried out; one job after another
  *   members.c, seats.c     messages to members, who answered; who is in the next set
  *   join.c, keys.c         GATHER, lost parties; AGREE, CONFIRM
+ *   away.c                 a job that waits for all, and goes on without those who stay away
  *   compare.c, accused.c   are the ids those of the members; what one member says of another
  *
- * It is written by dispatch.c, jobs.c, members.c, seats.c, join.c, keys.c and accused.c; what
- * `agree` has by keys.c and compare.c, once dispatch.c has made room.  A job reads what it needs,
- * counts answers and losses through members.c and seats.c, says in `error` what went wrong, and
- * moves `sm`; it changes nothing else here, and tells by a struct server_next what follows.
+ * It is written by dispatch.c, jobs.c, members.c, seats.c, join.c, away.c, keys.c and accused.c;
+ * what `agree` has by keys.c and compare.c, once dispatch.c has made room.  A job reads what it
+ * needs, counts answers and losses through members.c and seats.c, says in `error` what went wrong,
+ * and moves `sm`; it changes nothing else here, and tells by a struct server_next what follows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -180,6 +181,7 @@ struct server_play {
     bool started; /* a first generation has begun, or come together again in a process that goes on
                      with the job: `drop` gathers no more than those who are here */
     bool idle;    /* it is over, and there is no other yet */
+    bool waited;  /* for those who are away, since the set last changed (away.c) */
 };
 
 /* Written by the dispatch.c, jobs.c, members.c, seats.c, keys.c and, what a process before has

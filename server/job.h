@@ -23,6 +23,9 @@ struct server_job {
     void (*joined)(void *s, uint32_t peer, const struct wire_join *j);      /* or NULL */
     /* Somebody has joined while a round is under way. */
     struct server_next (*came)(void *s, struct actions *a);
+    /* Under straggler wait: after so long those who stay away are done without (away.h); 0, or
+     * NULL: they never are. */
+    uint32_t (*away_ms)(const void *s);
     uint64_t (*step)(const void *s); /* that the offer speaks of; or NULL: 0 */
     /* WIRE_DIGEST_BYTES that tell this playing of a job from all others; or NULL: zeros. */
     const uint8_t *(*playing)(const void *s);

@@ -44,7 +44,7 @@ void server_federation_play(struct server_federation *f, const struct server_ter
     f->set.n = f->set.left = f->set.answers = 0;
     f->set.shown = false;
     f->past = (struct server_past){.generation = 0};
-    f->play.idle = f->play.started = false;
+    f->play.idle = f->play.started = f->play.waited = false;
 }
 
 void server_federation_rest(struct server_federation *f)

@@ -8,6 +8,7 @@
 #include "server/federation.h"
 
 #include "common/base/log.h"
+#include "server/away.h"
 #include "server/job.h"
 #include "server/members.h"
 #include "server/seats.h"
@@ -43,7 +44,7 @@ static bool set_found(struct server_federation *f)
 
     if (phase_row(PHASE_GATHER)->quorum[without] == QUORUM_ROSTER) {
         if (!all_are_ready(f))
-            return false;
+            return server_away_set(f);
         if (server_marks(f) == 0)
             return true;
     }
@@ -64,7 +65,17 @@ struct server_next server_gather(struct server_federation *f, struct actions *a)
     }
     if (set_found(f))
         return server_offer(f, a);
-    server_arm_phase(f, a, false);
+    server_arm(a, server_away_ms(f));
+    return next_of(NEXT_WAIT);
+}
+
+/* For those who are away: now for as many as it takes. */
+static struct server_next waited(struct server_federation *f, struct actions *a)
+{
+    f->play.waited = true;
+    if (set_found(f))
+        return server_offer(f, a);
+    server_arm(a, server_away_ms(f));
     return next_of(NEXT_WAIT);
 }
 
@@ -74,6 +85,10 @@ bool server_gather_ends(struct server_federation *f, struct actions *a, struct s
 
     if (f->sm.phase != PHASE_GATHER)
         return false;
+    if (server_goes_without(f) && !f->play.waited) {
+        *next = waited(f, a);
+        return true;
+    }
     state = f->play.job->state(f->play.state);
     if (state == JOB_FRESH)
         return false;
@@ -94,6 +109,7 @@ bool server_gather_ends(struct server_federation *f, struct actions *a, struct s
 
 struct server_next server_set_changed(struct server_federation *f, struct actions *a)
 {
+    f->play.waited &= f->sm.phase == PHASE_GATHER;
     if (set_found(f))
         return server_offer(f, a);
     return f->sm.phase != PHASE_GATHER ? server_gather(f, a) : next_of(NEXT_WAIT);
@@ -210,7 +226,7 @@ static bool others_go_on(struct server_federation *f, uint32_t peer)
 {
     error_set(&f->error, STATUS_PATIENCE, "%s was lost %d times in a row without a whole round",
               server_name(f, peer), SERVER_LOSSES_MAX);
-    if (!server_does_without(f))
+    if (!server_does_without(f) && !server_goes_without(f))
         return false;
     log_warn("%s; it is shut out", f->error.text);
     f->peer[peer].barred = true;

@@ -119,7 +119,7 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
 {
     const struct server_wanted wanted = {
         o->own_value[OWN_PREDICT] == NULL ? NULL : models_asked(o->own_value[OWN_PREDICT]),
-        o->own_value[OWN_IDS], o->own_value[OWN_ABSENT]};
+        o->own_value[OWN_IDS], o->own_value[OWN_ABSENT], 0};
 
     if ((wanted.run == NULL) != (wanted.ids == NULL) ||
         (wanted.run == NULL && wanted.absent != NULL))

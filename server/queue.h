@@ -47,6 +47,8 @@ struct queue_job {
     char run[PACKAGE_RUN_MAX + 1];         /* its folder in state/runs; "": not known yet */
     char model[PACKAGE_RUN_MAX + 1];       /* of predictions: by the model of that run */
     char absent[QUEUE_ABSENT_MAX];         /* and without these parties */
+    uint32_t min_parties;                  /* and without others that stay away; 0: as configured */
+    char without[QUEUE_ABSENT_MAX];        /* of one that is over: who is missing from answers */
     char outcome[QUEUE_OUTCOME_MAX];       /* as in summary.json */
     char error[ERROR_TEXT_MAX];
 };
@@ -79,6 +81,8 @@ const struct queue_job *queue_first(const struct queue *q); /* that waits; NULL:
 enum status queue_began(struct queue *q, uint32_t number, struct error *err) MUST_USE;
 enum status queue_named(struct queue *q, uint32_t number, const char *run,
                         struct error *err) MUST_USE;
+/* Names between commas: with queue_ended, which writes them. */
+void queue_without(struct queue *q, uint32_t number, const char *names);
 /* The process ends in order, in the middle of it: the next one goes on. */
 enum status queue_waits_again(struct queue *q, uint32_t number, struct error *err) MUST_USE;
 /* DONE, FAILED or CANCELLED. */

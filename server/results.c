@@ -11,7 +11,7 @@
 #include "common/daemon/models.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
-#include "server/predict/predict.h"
+#include "server/missing.h"
 #include "server/scores.h"
 #include "server/train/formula.h"
 
@@ -383,9 +383,7 @@ enum status server_results_keep(const struct server_inputs *in, struct server_se
 {
     const struct predict_scored p = server_predict_scored(server_session_predictions(s));
 
-    return p.rows == 0
-               ? STATUS_OK
-               : answers_keep(in->answers, p.asked->ids, p.asked->at, p.rows, p.scores, err);
+    return missing_keep(in, &p, err);
 }
 
 enum status server_results_predictions(const struct server_inputs *in, const char *path,
@@ -408,18 +406,23 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
 
         scores_put(&out, id, n, NULL, answers_find(in->answers, id, n));
     }
-    return scores_close(&out, err);
+    st = scores_close(&out, err);
+    return st == STATUS_OK ? missing_write(in, path, err) : st;
 }
 
 /* What predictions are of: so many rows, and who is not in them. */
 static void note_asked(struct server_results *r)
 {
     const struct server_inputs *in = r->in;
+    bool missing[WIRE_MEMBERS_MAX];
 
     r->summary.rows = in->wanted.n;
     r->summary.kept = in->wanted.n - in->missing.n;
+    if (!in->predicts)
+        return;
+    missing_from(missing, in);
     for (size_t i = 0; i < in->roster.n; i++)
-        if (in->asked.absent[i])
+        if (missing[i])
             r->summary.without[r->summary.without_n++] = in->roster.party[i].name;
 }
 

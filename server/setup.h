@@ -52,6 +52,8 @@ struct server_question {
     const uint32_t *at; /* rows + 1: where each begins, and where the last one ends */
     uint32_t rows;
     bool absent[WIRE_MEMBERS_MAX]; /* by roster index: uploads a constant */
+    /* So many answer where the others stay away for so long; fewer than all under noise alone. */
+    uint32_t min_parties, wait_ms;
 };
 
 /* Whose rows are predicted, and what they are in truth; test NULL: there is none. */

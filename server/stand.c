@@ -11,6 +11,7 @@
 #include "common/daemon/runs.h"
 #include "common/flow/job.h"
 #include "server/asked.h"
+#include "server/missing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,19 @@ static void forget_inputs(struct stand *s)
     s->stage = STAND_IDLE;
 }
 
+/* Who is missing from the answers, as the queue has it. */
+static void say_without(struct stand *s)
+{
+    char names[QUEUE_ABSENT_MAX];
+
+    if (s->job.kind != QUEUE_PREDICT)
+        return;
+    missing_names(names, sizeof names, &s->in);
+    if (names[0] != 0)
+        log_info("job %u: answered without %s", s->job.number, names);
+    queue_without(&s->queue, s->job.number, names);
+}
+
 /* --- from the queue to inputs --- */
 
 bool stand_next(struct stand *s)
@@ -84,8 +98,8 @@ static enum status load_training(struct stand *s, struct error *err)
 static enum status load_predictions(struct stand *s, struct error *err)
 {
     char ids[CONFIG_PATH_MAX];
-    const struct server_wanted wanted = {s->job.model, ids,
-                                         s->job.absent[0] != 0 ? s->job.absent : NULL};
+    const struct server_wanted wanted = {
+        s->job.model, ids, s->job.absent[0] != 0 ? s->job.absent : NULL, s->job.min_parties};
 
     queue_text_path(ids, &s->queue, &s->job);
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
@@ -187,9 +201,10 @@ bool stand_begin(struct stand *s)
         (void)say_end(s, QUEUE_CANCELLED, "stopped", "");
     else if (err.status != STATUS_OK || begin_run(s, &err) != STATUS_OK)
         (void)say_end(s, QUEUE_FAILED, "failed", err.text);
-    else if (s->in.predicts && s->in.missing.n == 0)
+    else if (s->in.predicts && s->in.missing.n == 0) {
+        say_without(s);
         (void)say_end(s, QUEUE_DONE, "completed", "");
-    else
+    } else
         s->stage = STAND_PLAYS;
     if (s->stage != STAND_PLAYS)
         forget_inputs(s);
@@ -240,6 +255,8 @@ void stand_end(struct stand *s, bool stopped)
         put_back(s);
         return;
     }
+    if (how == QUEUE_DONE)
+        say_without(s);
     /* Only then: a process that finds the job in the queue finds what to go on from as well. */
     if (say_end(s, how, wire_outcome_name(outcome), err.text) &&
         server_run_forget(s->run, &unwritten) != STATUS_OK)

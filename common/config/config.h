@@ -82,6 +82,8 @@ struct config_server {
     uint32_t connections_per_address; /* unauthenticated, threats E4 */
     uint32_t id_mismatches;           /* other lists of ids of one party, at most */
     uint64_t epoch;                   /* of the data, for kept answers */
+    uint32_t predict_min_parties;     /* 0: everybody */
+    uint32_t predict_wait_ms;         /* for everybody, before fewer answer */
     struct plan plan;
     struct config_inject inject;
 };

@@ -114,6 +114,14 @@ static const struct key server_keys[] = {
     {"predict.epoch", KEY_U64, SERVER(epoch), .lo = 0, .hi = COUNT_MAX, .fallback = "0",
      .help = "Which state of everybody's data kept answers are of: another number when data has "
              "changed, and rows are asked for again."},
+    {"predict.min_parties", KEY_U32, SERVER(predict_min_parties), .lo = 0, .hi = PLAN_PARTIES_MAX,
+     .fallback = "0",
+     .help = "Predictions are made without parties that stay away, when so many are there, each of "
+             "whose policy takes part among so few; 0: never. Without noise and hidden, never."},
+    {"predict.wait_ms", KEY_U32, SERVER(predict_wait_ms), .lo = 1, .hi = 604800000,
+     .fallback = "10000",
+     .help = "Milliseconds that a job of predictions waits for the whole roster before it goes on "
+             "with predict.min_parties or more; at most half of the plan's protocol.patience_ms."},
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},

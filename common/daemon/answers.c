@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 struct answer {
-    const char *id; /* in the file, up to the comma */
+    const char *absent; /* in the file, up to the comma */
+    const char *id;     /* behind that, up to the next */
     size_t n;
     const float *score;
 };
@@ -88,6 +89,17 @@ static const char *line_end(const struct buf *b, const char *line)
 
 /* --- reading --- */
 
+void answers_missing(char out[ANSWERS_ABSENT_MAX], const bool *missing, size_t n)
+{
+    size_t used = 0;
+
+    out[0] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (missing[i])
+            used += (size_t)snprintf(out + used, ANSWERS_ABSENT_MAX - used, "%s%zu",
+                                     used > 0 ? "+" : "", i);
+}
+
 /* Is it an answer of this key? */
 static bool is_of(const char *line, const char *end, const struct answers_key *key)
 {
@@ -128,13 +140,20 @@ static void forget_all(struct answers *a)
     a->n = 0;
 }
 
-static size_t count(const struct buf *b, const struct answers_key *key)
+/* Of the key, or of this process. */
+static bool is_for(const struct answers *a, const char *line, const char *end)
+{
+    return line >= first_of(&a->file) + a->opened || is_of(line, end, &a->key);
+}
+
+/* a NULL: all. */
+static size_t count(const struct buf *b, const struct answers *a)
 {
     size_t n = 0;
 
     for (const char *at = first_of(b), *end; at < last_of(b); at = end + 1) {
         end = line_end(b, at);
-        n += key == NULL || is_of(at, end, key);
+        n += a == NULL || is_for(a, at, end);
     }
     return n;
 }
@@ -143,6 +162,7 @@ static enum status read_answer(const struct answers *a, const char *line, const 
                                struct answer *to, float *score, struct error *err)
 {
     to->score = score;
+    to->absent = part(line, end, 1);
     to->id = id_of(line, end, &to->n);
     if (to->id != NULL && read_scores(score, a->key.outputs, to->id + to->n + 1, end))
         return STATUS_OK;
@@ -151,7 +171,7 @@ static enum status read_answer(const struct answers *a, const char *line, const 
 
 static enum status read_answers(struct answers *a, struct error *err)
 {
-    const size_t n = count(&a->file, &a->key);
+    const size_t n = count(&a->file, a);
     enum status s = STATUS_OK;
 
     forget_all(a);
@@ -162,7 +182,7 @@ static enum status read_answers(struct answers *a, struct error *err)
     for (const char *at = first_of(&a->file), *end; s == STATUS_OK && at < last_of(&a->file);
          at = end + 1) {
         end = line_end(&a->file, at);
-        if (!is_of(at, end, &a->key))
+        if (!is_for(a, at, end))
             continue;
         s = read_answer(a, at, end, &a->answer[a->n], a->scores + a->n * a->key.outputs, err);
         a->n += s == STATUS_OK;
@@ -187,6 +207,7 @@ enum status answers_open(struct answers *a, const char *state, const char *run,
         s = error_set(err, STATUS_MEMORY, "no memory for kept answers");
     if (s == STATUS_OK)
         s = read_lines(&a->file, path, err);
+    a->opened = a->file.len;
     return s == STATUS_OK ? read_answers(a, err) : s;
 }
 
@@ -200,13 +221,26 @@ void answers_close(struct answers *a)
     a->path = NULL;
 }
 
-const float *answers_find(const struct answers *a, const char *id, size_t n)
+static const struct answer *find(const struct answers *a, const char *id, size_t n)
 {
     const struct answer wanted = {.id = id, .n = n};
-    const struct answer *found =
-        a->n == 0 ? NULL : bsearch(&wanted, a->answer, a->n, sizeof wanted, by_id);
+
+    return a->n == 0 ? NULL : bsearch(&wanted, a->answer, a->n, sizeof wanted, by_id);
+}
+
+const float *answers_find(const struct answers *a, const char *id, size_t n)
+{
+    const struct answer *found = find(a, id, n);
 
     return found == NULL ? NULL : found->score;
+}
+
+const char *answers_without(const struct answers *a, const char *id, size_t n, size_t *len)
+{
+    const struct answer *found = find(a, id, n);
+
+    *len = found == NULL ? 0 : (size_t)(found->id - 1 - found->absent);
+    return found == NULL ? "" : found->absent;
 }
 
 static enum status print_answer(struct buf *out, const struct answers_key *key, const char *id,
@@ -252,13 +286,25 @@ static bool all_finite(const float *x, size_t n)
 enum status answers_keep(struct answers *a, const char *ids, const uint32_t *at, uint32_t rows,
                          const float *scores, struct error *err)
 {
+    const struct answers_rows of_key = {ids, at, rows, scores, a->key.absent};
+
+    return answers_keep_rows(a, &of_key, err);
+}
+
+enum status answers_keep_rows(struct answers *a, const struct answers_rows *rows, struct error *err)
+{
     const size_t from = a->file.len;
+    struct answers_key key = {.epoch = a->key.epoch, .outputs = a->key.outputs};
     enum status s = STATUS_OK;
 
-    for (uint32_t i = 0; i < rows && s == STATUS_OK; i++)
-        if (all_finite(scores + (size_t)i * a->key.outputs, a->key.outputs))
-            s = print_answer(&a->file, &a->key, ids + at[i], at[i + 1] - at[i] - 1,
-                             scores + (size_t)i * a->key.outputs);
+    snprintf(key.absent, sizeof key.absent, "%s", rows->absent);
+    for (uint32_t i = 0; i < rows->rows && s == STATUS_OK; i++) {
+        const float *score = rows->scores + (size_t)i * key.outputs;
+
+        if (all_finite(score, key.outputs))
+            s = print_answer(&a->file, &key, rows->ids + rows->at[i],
+                             rows->at[i + 1] - rows->at[i] - 1, score);
+    }
     s = s == STATUS_OK ? append(a->path, &a->file, from, err)
                        : error_set(err, s, "%s: %s", a->path, status_words(s));
     if (s != STATUS_OK)

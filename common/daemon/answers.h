@@ -1,10 +1,11 @@
 /* answers.h -- what a server keeps of predictions, so that a row that is asked for again needs no
  * second draw: state/models/RUN/answers, beside the model that has made them.
  *
- * A line for each: data epoch, who was left out, id, scores.  An answer is one of these three and
- * of the model; the epoch is a number that the operator moves when data has changed, and answers of
- * others are not looked at.  Lines are appended; one that a crash has cut short is dropped, and
- * costs another draw.  Scores are about persons: mode 0600, and answers_forget() takes one out.
+ * A line for each: data epoch, who was missing (left out, or away), id, scores.  An answer is one
+ * of these three and of the model; the epoch is a number that the operator moves when data has
+ * changed, and answers of others are not looked at.  Lines are appended; one that a crash has cut
+ * short is dropped, and costs another draw.  Scores are about persons: mode 0600, and
+ * answers_forget() takes one out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,6 +21,9 @@
 
 enum { ANSWERS_FILE_MAX = 1 << 30, ANSWERS_ABSENT_MAX = 1100 };
 
+/* Who is missing, as keys have it, of n parties. */
+void answers_missing(char out[ANSWERS_ABSENT_MAX], const bool *missing, size_t n);
+
 /* Whose answers: those of other keys stand in the same file. */
 struct answers_key {
     uint64_t epoch;
@@ -32,6 +36,7 @@ struct answers {
     int lock;
     struct answers_key key;
     struct buf file;
+    size_t opened;         /* bytes of it that were there before */
     struct answer *answer; /* n of them, in the order of their ids */
     float *scores;         /* theirs */
     size_t n;
@@ -42,11 +47,24 @@ struct answers {
 enum status answers_open(struct answers *a, const char *state, const char *run,
                          const struct answers_key *key, struct error *err) MUST_USE;
 void answers_close(struct answers *a); /* safe on a zeroed struct */
-/* `outputs` scores of this id, or NULL; until the next answers_keep. */
+/* `outputs` scores of this id, or NULL; until the next answers_keep.  They are of the key, or were
+ * added since it was opened. */
 const float *answers_find(const struct answers *a, const char *id, size_t n);
+/* Who is missing from them, as keys have it: *len characters. */
+const char *answers_without(const struct answers *a, const char *id, size_t n, size_t *len);
 /* Adds `rows` of them, durably: row i's id is ids + at[i], up to the line end before at[i + 1]. */
 enum status answers_keep(struct answers *a, const char *ids, const uint32_t *at, uint32_t rows,
                          const float *scores, struct error *err) MUST_USE;
+/* The same of another set's than the key has. */
+struct answers_rows {
+    const char *ids;
+    const uint32_t *at;
+    uint32_t rows;
+    const float *scores;
+    const char *absent; /* who is missing, as keys have it */
+};
+enum status answers_keep_rows(struct answers *a, const struct answers_rows *rows,
+                              struct error *err) MUST_USE;
 
 /* Of all keys; *n: how many there were. */
 enum status answers_count(const char *state, const char *run, size_t *n,

@@ -39,15 +39,34 @@ static enum status check_model(struct party_predict *p)
     return prediction_plan(&p->plan, &m->plan, m->reach, p->error);
 }
 
-/* The set that a row is answered by is always the same; who is left out is in the text. */
+/* That others are away is the server's word, which nobody here can test.  With noise a row among
+ * fewer is another release, at its own price (price()); without, the difference of two sets' sums
+ * is what one party has, so that no sum is of fewer than all, whatever was answered before. */
+static enum status check_set(const struct party_predict *p)
+{
+    const size_t all = p->setup->roster->n;
+
+    if (p->set->members_n == all)
+        return STATUS_OK;
+    if (prediction_is_exact(&p->plan))
+        return error_set(
+            p->error, STATUS_POLICY,
+            "offer: %u of %zu parties, and the encoding has no noise: beside an answer "
+            "of all of them it would show what is theirs",
+            p->set->members_n, all);
+    if (p->set->members_n < aggregation_of(&p->plan)->least(&p->plan))
+        return error_set(p->error, STATUS_PROTOCOL, "offer: %u of %zu parties, for predictions",
+                         p->set->members_n, all);
+    log_info("predictions among %u of %zu parties: the server says that the others are away",
+             p->set->members_n, all);
+    return STATUS_OK;
+}
+
 static enum status check_rows(const struct party_predict *p)
 {
     const struct prediction *of = &p->about;
     const uint32_t rows_max = p->setup->config->policy.predict_rows;
 
-    if (p->set->members_n != p->setup->roster->n)
-        return error_set(p->error, STATUS_PROTOCOL, "offer: %u of %zu parties, for predictions",
-                         p->set->members_n, p->setup->roster->n);
     if (of->batch > prediction_batch_max(&p->plan))
         return error_set(p->error, STATUS_PROTOCOL, "rounds of %u rows, %u are the most", of->batch,
                          prediction_batch_max(&p->plan));
@@ -183,6 +202,8 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
         if (s == STATUS_OK)
             s = check_model(p);
     }
+    if (s == STATUS_OK)
+        s = check_set(p);
     if (s == STATUS_OK)
         s = check_rows(p);
     if (s == STATUS_OK)

@@ -47,6 +47,9 @@ static enum status begin(void *state, const struct secagg_pair *pairs)
 
     p->shape.parties = p->set->members_n;
     p->shape.self = p->set->self;
+    s = encode_init(&p->shape.encode, &p->plan, p->set->members_n);
+    if (s != STATUS_OK)
+        return error_set(p->error, s, "predictions: %s", status_words(s));
     s = predict_sizes(p);
     if (s != STATUS_OK)
         return s;

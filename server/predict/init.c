@@ -104,6 +104,8 @@ static enum status init(struct server_predict *p, const struct server_setup *set
     s = make_head(p);
     if (s == STATUS_OK)
         s = make_sums(p);
+    if (s == STATUS_OK)
+        s = server_missing_new(&p->missing, &p->about);
     if (s != STATUS_OK)
         return error_set(err, s, "predictions: %s", status_words(s));
     return package_weights(m, &p->head.net, err);
@@ -132,6 +134,7 @@ void server_predict_free(struct server_predict *p)
         return;
     secagg_server_free(p->sum);
     server_relay_free(p);
+    server_missing_free(&p->missing);
     digest_deinit(&p->hash);
     arena_deinit(&p->arena);
     mem_free(p->scores);
@@ -139,12 +142,21 @@ void server_predict_free(struct server_predict *p)
     mem_free(p);
 }
 
+/* The least that answer where others stay away.  Of exact sums nobody is left out. */
+static uint32_t smallest(const struct server_predict *p, uint32_t all)
+{
+    const uint32_t least = aggregation_of(&p->plan)->least(&p->plan), asked = p->asked.min_parties;
+
+    if (asked == 0 || prediction_is_exact(&p->plan))
+        return all;
+    return asked < least ? least : asked < all ? asked : all;
+}
+
 /* Ids of predictions are compared with nobody's: they are told. */
 struct server_terms server_predict_terms(const struct server_predict *p,
                                          const struct server_setup *setup)
 {
     static const struct table none = {0};
-
     return (struct server_terms){
         .roster = setup->roster,
         .kind = JOB_PREDICT,
@@ -153,7 +165,7 @@ struct server_terms server_predict_terms(const struct server_predict *p,
         .straggler = STRAGGLER_WAIT,
         .patience_ms = p->plan.protocol.patience_ms,
         .deadline_ms = p->plan.protocol.deadline_ms,
-        .smallest = (uint32_t)setup->roster->n,
+        .smallest = smallest(p, (uint32_t)setup->roster->n),
         .colluders = plan_withstands(&p->plan),
         .train = &none,
         .test = &none,
@@ -176,5 +188,7 @@ struct predict_scored server_predict_scored(const struct server_predict *p)
         .columns = p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs,
         .scores = p->scores,
         .rows = p->place,
+        .batch = p->about.batch,
+        .missing = p->missing.of,
     };
 }

@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/subnormal.h"
 #include "common/flow/dither.h"
+#include "server/away.h"
 #include "server/members.h"
 #include "server/seats.h"
 
@@ -16,9 +17,14 @@ static enum status prepare(void *state)
 {
     struct server_predict *p = state;
     const enum plan_aggregation agg = p->plan.protocol.aggregation;
-    enum status s = encode_init(&p->shape.encode, &p->plan, p->fed->set.n);
+    const uint32_t n = p->fed->set.n;
+    enum status s = encode_init(&p->shape.encode, &p->plan, n);
 
-    CHECK(p->fed->set.n == p->plan.shape.parties); /* straggler wait: the whole roster */
+    CHECK(n >= p->fed->terms.smallest && n <= p->plan.shape.parties);
+    p->shape.parties = n;
+    p->relay.tags = secagg_tag_bytes(agg, &p->shape);
+    p->check_bytes = secagg_check_bytes(agg, &p->shape);
+    server_missing_begin(&p->missing, &p->about, &p->fed->set, p->plan.shape.parties);
     secagg_server_free(p->sum);
     p->sum = NULL;
     if (s == STATUS_OK)
@@ -61,6 +67,13 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
                                 .ids = ids_of(p, p->place, p->rows)};
     server_arm_phase(p->fed, a, false);
     return next_of(NEXT_WAIT);
+}
+
+static uint32_t away_ms(const void *state)
+{
+    const struct server_predict *p = state;
+
+    return p->fed->terms.smallest < p->plan.shape.parties ? p->asked.wait_ms : 0;
 }
 
 static struct server_next begin(void *state, struct actions *a)
@@ -162,9 +175,10 @@ static void work(void *state, struct actions *out)
     (void)out;
     p->worked = secagg_combine(p->sum, p->fused, p->plan.model.embedding, &p->fed->error);
     if (p->worked == STATUS_OK) {
+        server_missing_spread(p->fused, &p->head, &p->fed->set, p->rows);
         nn_head_fuse(&p->head, p->fused, p->rows);
         if (nn_net_table(&p->head.net) != NULL)
-            nn_head_fill(&p->head, p->fused, p->fused, p->about.absent, p->rows);
+            nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, p->rows);
         (void)nn_head_forward(&p->head, p->fused, p->target, p->rows, false);
         nn_head_predict(&p->head, p->scores + (size_t)p->place * p->head.outputs, p->rows);
     }
@@ -181,14 +195,15 @@ static struct server_next done(void *state, struct actions *a, const struct erro
         return next_of(NEXT_FAIL);
     }
     p->rounds++;
+    server_missing_scored(&p->missing, p->place / p->about.batch);
     p->place += p->rows; /* these are never asked for again */
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
     server_step_forward(p->fed);
     server_late_wishes_repaid(p->fed);
-    if (p->place < p->about.rows)
-        return open_round(p, a);
-    return next_finish(OUTCOME_COMPLETED);
+    if (p->place == p->about.rows)
+        return next_finish(OUTCOME_COMPLETED);
+    return server_away_back(p->fed) ? next_of(NEXT_SET) : open_round(p, a);
 }
 
 static enum server_job_state job_state(const void *state)
@@ -223,6 +238,7 @@ static void frames(const void *state, size_t *up, size_t *down)
 
 const struct server_job server_job_predict = {
     .came = nothing,
+    .away_ms = away_ms,
     .prepare = prepare,
     .begin = begin,
     .message = message,

@@ -1,12 +1,14 @@
 /* predict.h -- the job `predict` at the server: ids out, sums of protected embeddings in, scores by
  * the head of a finished run.
  *
- * Rounds of rows in the order of the ids, each by all parties.  A generation that ends in between
- * costs the round that was under way, which is asked again; what was scored stays.
+ * Rounds of rows in the order of the ids, each by all parties, or by those who are there
+ * (server/away.c).  A generation that ends in between costs the round that was under way, which is
+ * asked again; what was scored stays.
  *
- *   job.c    the table of functions (server/job.h), and one round after the other
- *   relay.c  shares of a coded round, sorted by whom they are for
- *   init.c   made, and unmade
+ *   job.c      the table of functions (server/job.h), and one round after the other
+ *   missing.c  who is not in an answer
+ *   relay.c    shares of a coded round, sorted by whom they are for
+ *   init.c     made, and unmade
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,11 +26,19 @@
 
 extern const struct server_job server_job_predict;
 
-/* Room for what passes from member to member: for member m at m share_max and m tags. */
+/* Room for what passes from member to member: for member m at m share_max and m tags_max. */
 struct predict_relay {
-    size_t share_max, tags;
+    size_t share_max, tags_max, tags; /* tags: of the set as it is */
     uint8_t *sealed, *tag;
     uint32_t in;
+};
+
+enum { PREDICT_SET_WORDS = WIRE_MEMBERS_MAX / 64 };
+
+/* Who is missing, by roster index: left out by the text of the job, or away. */
+struct predict_missing {
+    bool now[WIRE_MEMBERS_MAX]; /* from the rounds of this generation */
+    uint64_t *of;               /* from each that was scored: PREDICT_SET_WORDS, a bit for each */
 };
 
 struct server_predict {
@@ -48,6 +58,7 @@ struct server_predict {
     struct secagg_server *sum;
     size_t payload_max, check_bytes;
     struct predict_relay relay;
+    struct predict_missing missing;
     struct digest hash;
     uint8_t dither[WIRE_DIGEST_BYTES];
 
@@ -72,9 +83,26 @@ struct predict_scored {
     enum nn_loss loss;
     uint32_t outputs, columns; /* columns: as they are written; of sigmoid both classes */
     const float *scores;
-    uint32_t rows; /* the first ones, that there are scores of */
+    uint32_t rows;           /* the first ones, that there are scores of */
+    uint32_t batch;          /* so many of them in each round, one set has answered */
+    const uint64_t *missing; /* from each round (struct predict_missing) */
 };
 struct predict_scored server_predict_scored(const struct server_predict *p);
+
+/* missing.c */
+enum status server_missing_new(struct predict_missing *m, const struct prediction *about) MUST_USE;
+void server_missing_free(struct predict_missing *m);
+/* With this set, of so many parties. */
+void server_missing_begin(struct predict_missing *m, const struct prediction *about,
+                          const struct server_set *set, uint32_t parties);
+/* A concatenation of the set's columns, `rows` rows for this head, to one of all parties', with
+ * zeros between. */
+void server_missing_spread(float *fused, const struct nn_head *head, const struct server_set *set,
+                           uint32_t rows);
+/* That round is scored. */
+void server_missing_scored(struct predict_missing *m, size_t round);
+/* Of a round's set: is party i missing? */
+bool server_missing_from(const uint64_t *set, uint32_t i);
 
 /* relay.c */
 enum status server_relay_new(struct server_predict *p) MUST_USE;

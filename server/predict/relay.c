@@ -24,11 +24,11 @@ enum status server_relay_new(struct server_predict *p)
     if (!secagg_shares(agg))
         return STATUS_OK;
     r->share_max = secagg_share_bytes(agg, &p->shape, SECAGG_PART_ROUND, 0, p->shape.values_max);
-    r->tags = secagg_tag_bytes(agg, &p->shape);
+    r->tags_max = r->tags = secagg_tag_bytes(agg, &p->shape);
     if (r->share_max > WIRE_SHARES_MAX)
         return STATUS_LIMIT;
     r->sealed = mem_alloc(n, r->share_max);
-    r->tag = mem_alloc(n, r->tags);
+    r->tag = mem_alloc(n, r->tags_max);
     return r->sealed != NULL && r->tag != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -56,7 +56,7 @@ bool server_relay_add(struct server_predict *p, uint32_t peer, const struct wire
         if (to == from)
             continue;
         memcpy(r->sealed + to * r->share_max + place * part, sealed, part);
-        memcpy(r->tag + to * r->tags + place * WIRE_TAG_BYTES, tag, WIRE_TAG_BYTES);
+        memcpy(r->tag + to * r->tags_max + place * WIRE_TAG_BYTES, tag, WIRE_TAG_BYTES);
         sealed += part;
         tag += WIRE_TAG_BYTES;
     }
@@ -75,6 +75,6 @@ void server_relay_send(struct server_predict *p, struct actions *a)
                 .round = p->number,
                 .purpose = PURPOSE_EVALUATE_TEST,
                 .sealed = {r->sealed + m * r->share_max, each(p) * (p->fed->set.n - 1)},
-                .tags = {r->tag + m * r->tags, r->tags},
+                .tags = {r->tag + m * r->tags_max, r->tags},
             };
 }

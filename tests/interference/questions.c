@@ -16,7 +16,8 @@ static struct standing_question draw(const struct pair *p, struct dice *d)
     struct standing_question q = {.first = (uint32_t)dice_between(d, 0, rows - 1),
                                   .anew = dice_percent(d, 60),
                                   .twice = dice_percent(d, 15)};
-    const bool unknown = dice_percent(d, 10), absent = dice_percent(d, 12);
+    const bool unknown = dice_percent(d, 10), absent = dice_percent(d, 12),
+               denied = dice_percent(d, 20);
 
     q.rows = (uint32_t)dice_between(d, 1, rows - q.first);
     if (unknown)
@@ -25,6 +26,11 @@ static struct standing_question draw(const struct pair *p, struct dice *d)
         q.batch = (uint32_t)dice_between(d, 1, 3);
     if (absent)
         q.absent = dice_between(d, 1, (1u << p->options.parties) - 1);
+    if (!denied)
+        return q;
+    q.min_parties = 1; /* who would not, refuses */
+    q.wait_ms = (uint32_t)dice_between(d, 1, 2000);
+    q.denied = dice_between(d, 0, (1u << p->options.parties) - 1);
     return q;
 }
 
@@ -87,9 +93,10 @@ void questions_print(const struct pair *p, FILE *to)
     for (size_t i = 0; i < p->questions_n; i++) {
         const struct standing_question *q = &p->question[i];
 
-        fprintf(to, "  job %zu: rows %u to %u of %u%s%s, rounds of %u, left out %llx\n", i + 1,
-                q->first, q->first + q->rows - 1, p->options.predicted, q->twice ? ", twice" : "",
-                q->anew ? ", those that were answered, too" : "", q->batch,
-                (unsigned long long)q->absent);
+        fprintf(to,
+                "  job %zu: rows %u to %u of %u%s%s, rounds of %u, left out %llx, denied %llx\n",
+                i + 1, q->first, q->first + q->rows - 1, p->options.predicted,
+                q->twice ? ", twice" : "", q->anew ? ", those that were answered, too" : "",
+                q->batch, (unsigned long long)q->absent, (unsigned long long)q->denied);
     }
 }

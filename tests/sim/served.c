@@ -24,8 +24,9 @@ void served_init(struct served *v, const struct sim *s)
     v->at = mem_alloc(2 * most + 1, sizeof *v->at);
     v->which = mem_alloc(2 * most, sizeof *v->which);
     v->known = mem_alloc(most, sizeof *v->known);
-    CHECK(v->bottom != NULL && v->ids != NULL && v->at != NULL && v->which != NULL &&
-          v->known != NULL);
+    v->missing = mem_alloc(most, sizeof *v->missing);
+    CHECK(v->missing != NULL && v->bottom != NULL && v->ids != NULL && v->at != NULL &&
+          v->which != NULL && v->known != NULL);
 }
 
 static void forget(struct served *v, uint32_t parties)
@@ -48,6 +49,7 @@ void served_deinit(struct served *v)
     mem_free(v->at);
     mem_free(v->which);
     mem_free(v->known);
+    mem_free(v->missing);
 }
 
 void served_make(struct served *v, const struct sim *s, const struct plan *p)
@@ -91,8 +93,12 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
         }
     }
     v->at[n] = (uint32_t)used;
-    v->question =
-        (struct server_question){.model = &v->head, .ids = v->ids, .at = v->at, .rows = n};
+    v->question = (struct server_question){.model = &v->head,
+                                           .ids = v->ids,
+                                           .at = v->at,
+                                           .rows = n,
+                                           .min_parties = q->min_parties,
+                                           .wait_ms = q->wait_ms};
     return n;
 }
 
@@ -102,6 +108,7 @@ void served_keep(struct served *v, const struct server_session *session)
 
     for (uint32_t i = 0; i < got.rows; i++) {
         v->known[v->which[i]] = true;
+        v->missing[v->which[i]] = got.missing[(size_t)(i / got.batch) * PREDICT_SET_WORDS];
         memcpy(v->score + (size_t)v->which[i] * v->outputs, got.scores + (size_t)i * v->outputs,
                v->outputs * sizeof *v->score);
     }

@@ -24,6 +24,7 @@ struct served {
     /* By row: answered; what was said, `outputs` of each. */
     bool *known;
     float *score;
+    uint64_t *missing; /* who was, bits */
     uint32_t outputs, rows;
 };
 

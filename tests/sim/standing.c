@@ -257,8 +257,14 @@ static void ask_as_told(struct server_session *server, const struct standing_que
 
     if (q->batch > 0 && q->batch < p->about.batch)
         p->about.batch = q->batch;
+    server_missing_free(&p->missing); /* there may be more rounds */
+    CHECK(server_missing_new(&p->missing, &p->about) == STATUS_OK);
     for (uint32_t i = 0; i < SIM_PARTIES_MAX; i++)
         p->about.absent[i] = q->absent >> i & 1;
+    for (uint32_t i = 0; i < server->fed.terms.roster->n; i++)
+        server->fed.peer[i].barred = q->denied >> i & 1;
+    if (q->denied != 0) /* whatever a right server makes of the plan */
+        server->fed.terms.smallest = q->min_parties;
     p->text.len = 0;
     CHECK(prediction_print(&p->about, &p->text) == STATUS_OK);
     job_digest(p->digest, JOB_PREDICT, p->text.data, p->text.len);
@@ -317,6 +323,11 @@ const float *standing_score(const struct sim *s, uint32_t row)
     const struct served *v = &s->standing->served;
 
     return v->made && v->known[row] ? v->score + (size_t)row * v->outputs : NULL;
+}
+
+uint64_t standing_missing(const struct sim *s, uint32_t row)
+{
+    return s->standing->served.missing[row];
 }
 
 bool standing_plays(const struct sim *s)

@@ -14,11 +14,13 @@
 
 /* Rows that are predicted (served.h). */
 struct standing_question {
-    uint32_t first, rows, batch; /* batch: of each round at most; 0: as the server has it */
-    uint64_t absent;             /* parties (bits) that are left out */
-    bool anew;                   /* what was answered before is asked again */
-    bool twice;                  /* each row in one job */
-    uint32_t without;            /* a party that has no such model, from 1; 0: all have it */
+    uint32_t first, rows, batch;   /* batch: of each round at most; 0: as the server has it */
+    uint64_t absent;               /* parties (bits) that are left out */
+    bool anew;                     /* what was answered before is asked again */
+    bool twice;                    /* each row in one job */
+    uint32_t without;              /* a party that has no such model, from 1; 0: all have it */
+    uint32_t min_parties, wait_ms; /* so many answer where others stay away for so long; 0: all */
+    uint64_t denied; /* parties (bits) of whom the server says, wrongly, that they are away */
 };
 
 struct standing_job {
@@ -33,6 +35,8 @@ void standing_play(struct sim *s, const struct standing_job *job);
 bool standing_plays(const struct sim *s); /* the server has a job */
 /* What was answered of this row, a score for each output; NULL: nothing yet. */
 const float *standing_score(const struct sim *s, uint32_t row);
+/* Who was missing from that (bits). */
+uint64_t standing_missing(const struct sim *s, uint32_t row);
 /* SIM_SERVER or a party was stopped, and its process is started again. */
 void standing_start(struct sim *s, int who);
 

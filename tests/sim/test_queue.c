@@ -69,7 +69,7 @@ static void open_queue(struct queue *q)
 
 static enum status add(struct queue *q, enum queue_kind kind, const char *text, uint32_t *number)
 {
-    const struct queue_job about = {.kind = kind};
+    const struct queue_job about = {.kind = kind, .min_parties = kind == QUEUE_PREDICT ? 3 : 0};
     struct error err = {0};
 
     return queue_add(q, &about, text, strlen(text), number, &err);
@@ -91,7 +91,8 @@ static bool same_job(const struct queue_job *a, const struct queue_job *b)
 {
     return a->number == b->number && a->kind == b->kind && a->state == b->state &&
            a->tries == b->tries && a->seed == b->seed && strcmp(a->run, b->run) == 0 &&
-           strcmp(a->outcome, b->outcome) == 0 && strcmp(a->error, b->error) == 0;
+           strcmp(a->outcome, b->outcome) == 0 && strcmp(a->error, b->error) == 0 &&
+           a->min_parties == b->min_parties && strcmp(a->without, b->without) == 0;
 }
 
 static bool same_queue(const struct queue *a, const struct queue *b)
@@ -123,8 +124,11 @@ static void test_a_later_process_finds_the_queue_as_it_was(void **state)
     assert_int_equal(queue_began(&q, a, &err), STATUS_OK);
     assert_int_equal(queue_named(&q, a, "0123456789abcdef", &err), STATUS_OK);
     assert_int_equal(queue_ended(&q, a, QUEUE_FAILED, "failed", "a\nb\xff", &err), STATUS_OK);
+    queue_without(&q, c, "p2,p4");
     assert_int_equal(queue_ended(&q, c, QUEUE_CANCELLED, "stopped", "", &err), STATUS_OK);
     open_queue(&later);
+    assert_int_equal(queue_find(&later, b)->min_parties, 3);
+    assert_string_equal(queue_find(&later, c)->without, "p2,p4");
     assert_true(same_queue(&q, &later));
     assert_string_equal(queue_find(&later, a)->error, "a?b?");
     expect_text(&later, a, "training: {epochs: 1}");

@@ -112,6 +112,40 @@ static void test_another_epoch_or_set_has_answers_of_its_own(void **unused)
     remove_state(state);
 }
 
+/* In the process that has kept it, it answers; a later one asks by sets. */
+static void test_what_another_set_has_answered_is_named_and_kept_as_its_own(void **unused)
+{
+    const struct answers_key set = {.epoch = 3, .absent = "0+2", .outputs = 2};
+    const struct answers_rows rows = {ids, at, 3, scores, set.absent};
+    const bool missing[4] = {true, false, true, false};
+    const char *state = state_of(__func__);
+    char absent[ANSWERS_ABSENT_MAX];
+    struct answers a;
+    struct error err = {0};
+    size_t n;
+
+    (void)unused;
+    answers_missing(absent, missing, 4);
+    assert_string_equal(absent, set.absent);
+    answers_missing(absent, missing + 3, 1);
+    assert_string_equal(absent, "");
+    assert_int_equal(open_as(&a, state, &plain), STATUS_OK);
+    assert_int_equal(answers_keep_rows(&a, &rows, &err), STATUS_OK);
+    assert_true(has(&a, "b", 0.1F) && has(&a, "ab", 0.25F));
+    assert_memory_equal(answers_without(&a, "ab", 2, &n), "0+2", 3);
+    assert_int_equal(n, 3);
+    answers_without(&a, "xyz", 3, &n);
+    assert_int_equal(n, 0);
+    answers_close(&a);
+    assert_int_equal(open_as(&a, state, &plain), STATUS_OK);
+    assert_null(answers_find(&a, "ab", 2));
+    answers_close(&a);
+    assert_int_equal(open_as(&a, state, &set), STATUS_OK);
+    assert_true(has(&a, "ab", 0.25F) && a.n == 3);
+    answers_close(&a);
+    remove_state(state);
+}
+
 static void test_who_is_forgotten_is_in_no_line(void **unused)
 {
     const struct answers_key set = {.epoch = 3, .absent = "1", .outputs = 2};
@@ -177,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_kept_is_found_again_to_the_bit),
         cmocka_unit_test(test_another_epoch_or_set_has_answers_of_its_own),
+        cmocka_unit_test(test_what_another_set_has_answered_is_named_and_kept_as_its_own),
         cmocka_unit_test(test_who_is_forgotten_is_in_no_line),
         cmocka_unit_test(test_a_line_cut_short_is_dropped_and_one_changed_is_refused),
     };
