@@ -27,7 +27,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 64,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 65,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -116,6 +116,7 @@ struct plan {
         enum plan_fusion fusion;
         struct plan_widths head;  /* hidden widths; empty: one linear layer */
         uint32_t head_activation; /* enum plan_activation */
+        double head_dropout;      /* of each hidden unit in a step of training */
         enum plan_output output;  /* identity: the fused embeddings are the outputs, no weights */
         enum plan_task task;
         enum plan_binary_loss binary_loss;

@@ -49,6 +49,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .help = "Hidden widths of the head; [] is one linear layer."},
     {"model.head_activation", KEY_CHOICE, AT(model.head_activation), .choices = activations,
      .fallback = "relu", .help = "Activation after each hidden layer of the head."},
+    {"model.head_dropout", KEY_REAL, AT(model.head_dropout), .lo = 0, .hi = 0.9, .fallback = "0",
+     .help = "In training each value behind a hidden layer of the head is left out with this "
+             "probability, by the public schedule, and the others count 1 / (1 - p) times; "
+             "evaluations and predictions have them all."},
     {"model.output", KEY_CHOICE, AT(model.output), .choices = outputs, .fallback = "linear",
      .help = "linear: the head ends in a trained layer.  identity: the fused embeddings are the "
              "outputs, and there is no head to train: with one linear layer per party, the sum is "

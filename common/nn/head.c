@@ -56,6 +56,7 @@ static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct 
         .rows_max = rows_max,
         .optimizer = (enum nn_optimizer)p->training.optimizer,
         .weight_decay = (float)p->training.weight_decay,
+        .dropout = (float)p->model.head_dropout,
     };
     spec->width[0] = h->inputs;
     for (size_t i = 0; i < p->model.head.n; i++) {
@@ -182,10 +183,23 @@ void nn_head_fill_slopes(struct nn_head *h, const float *dfused, const bool *mis
     }
 }
 
+void nn_head_draw_masks(struct nn_head *h, uint64_t seed, uint64_t step, uint32_t rows,
+                        struct rng *r)
+{
+    uint8_t key[RNG_KEY_BYTES];
+
+    if (!(h->net.spec.dropout > 0))
+        return;
+    rng_seed_key(key, seed, 0, "head dropout", step);
+    rng_rekey(r, key);
+    nn_net_draw_masks(&h->net, rows, r);
+}
+
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
                        bool slopes)
 {
-    h->logits = nn_net_forward(&h->net, fused, rows);
+    h->logits =
+        slopes ? nn_net_forward_masked(&h->net, fused, rows) : nn_net_forward(&h->net, fused, rows);
     return nn_loss_weighted(h->loss, slopes ? h->dlogits : NULL, h->logits, target, rows,
                             h->outputs, slopes ? h->class_weight : NULL);
 }

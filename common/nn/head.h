@@ -67,8 +67,13 @@ void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, co
  * 0 for who was not missing.  Nothing where there are none. */
 void nn_head_fill_slopes(struct nn_head *h, const float *dfused, const bool *missing,
                          uint32_t rows);
+/* Under model.head_dropout, the masks of a training step of so many rows: of the plan's public seed
+ * and the step, in `r`'s place. */
+void nn_head_draw_masks(struct nn_head *h, uint64_t seed, uint64_t step, uint32_t rows,
+                        struct rng *r);
 /* Mean loss over the rows; `target` as nn_loss has it.  h->logits, and when `slopes` h->dlogits,
- * are filled; with slopes rows count as nn_head_weigh has it.  `fused` must stay until backward. */
+ * are filled; with slopes rows count as nn_head_weigh has it, and hidden layers have their masks.
+ * `fused` must stay until backward. */
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
                        bool slopes);
 /* Of the last forward: rows x outputs (nn_predict). */
