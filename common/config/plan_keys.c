@@ -246,6 +246,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "none",
      .help = "balanced: in training a row counts by n / (classes times the rows of its class), of "
              "the n training rows, so that each class weighs the same."},
+    {"training.scale_targets", KEY_BOOL, AT(training.scale_targets), .fallback = "false",
+     .help = "Regression: inside training a label is (label - mean) / deviation, of the training "
+             "labels.  Losses, scores and predictions are in the label's own unit, and the head's "
+             "package has both numbers."},
     {"training.party_dropout", KEY_REAL, AT(training.party_dropout), .lo = 0, .hi = 0.9,
      .fallback = "0",
      .help = "In each training step each party is left out with this probability, by the public "

@@ -285,7 +285,12 @@ static void add_scores(struct draft *d, const struct onnx_model *m)
     const char *yes, *no;
 
     switch (m->loss) {
-    case NN_LOSS_SQUARED: return;
+    case NN_LOSS_SQUARED:
+        if (m->center == 0.0F && m->spread == 1.0F)
+            return;
+        add_two(d, "Mul", "scaled", d->at, add_number(d, "spread", m->spread));
+        add_two(d, "Add", "value", d->at, add_number(d, "center", m->center));
+        return;
     case NN_LOSS_SOFTMAX: add_one(d, "Softmax", "probabilities", d->at); return;
     case NN_LOSS_SIGMOID:
         add_one(d, "Sigmoid", "yes", d->at);

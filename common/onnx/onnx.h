@@ -44,6 +44,7 @@ struct onnx_model {
     uint32_t parties, width;
     bool mean, concat;
     enum nn_loss loss;
+    float center, spread; /* of a value z: spread z + center; 0, 1: as it is */
 };
 
 /* Replaces what is in out.  STATUS_LIMIT with the reason: larger than an ONNX file can be. */

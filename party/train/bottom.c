@@ -124,8 +124,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (anchor > 0)
         b->anchor = arena_alloc(&b->arena, anchor, sizeof *b->anchor);
     if (nothing > 0)
-        b->nothing = arena_alloc(&b->arena, nothing, sizeof *b->nothing);
-    CHECK(nothing == 0 || b->nothing != NULL);
+        b->masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
+    CHECK(nothing == 0 || b->masks.nothing != NULL);
     CHECK(b->back.gradient != NULL && b->back.received != NULL && b->back.factors != NULL &&
           b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
@@ -205,8 +205,8 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n)
 {
     b->batch_rows = n;
-    memset(b->nothing, 0, (size_t)n * b->width * sizeof *b->nothing);
-    return b->nothing;
+    memset(b->masks.nothing, 0, (size_t)n * b->width * sizeof *b->masks.nothing);
+    return b->masks.nothing;
 }
 
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,

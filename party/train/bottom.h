@@ -42,7 +42,6 @@ struct party_bottom {
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
-    float *nothing; /* zeros, for a batch that does without this party; NULL: there is none */
     struct party_back back;
     struct party_cut cut;
     float clip;         /* C; under fedvs none */

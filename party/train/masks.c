@@ -5,7 +5,6 @@
 
 enum status party_masks_init(struct party_masks *m, const struct nn_spec *spec)
 {
-    *m = (struct party_masks){0};
     return spec->dropout > 0 ? rng_init_system(&m->rng) : STATUS_OK;
 }
 

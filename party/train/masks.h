@@ -1,4 +1,4 @@
-/* masks.h -- model.dropout: which hidden units of the bottom a step does without.
+/* masks.h -- what a step does without: hidden units of the bottom (model.dropout), or all of it.
  *
  * Of a step the masks are drawn once, before its batch is embedded, and stand for all its local
  * iterations.  They depend on no record: neither releases nor claims know of them.
@@ -13,15 +13,16 @@
 
 #include <stdbool.h>
 
-/* Written by masks.c alone. */
+/* Written by masks.c, and `nothing` by bottom.c. */
 struct party_masks {
+    float *nothing; /* zeros, for a batch that does without this party; NULL: there is none */
     struct rng rng; /* the system's generator, but in seeded runs */
     bool seeded;
     uint64_t seed;
     uint32_t party;
 };
 
-/* Nothing is drawn without dropout in the spec, and no generator is asked for. */
+/* m is zeroed.  Nothing is drawn without dropout in the spec, and no generator is asked for. */
 enum status party_masks_init(struct party_masks *m, const struct nn_spec *spec) MUST_USE;
 /* --insecure-seed: what is drawn depends on seed, party and step alone. */
 void party_masks_seed(struct party_masks *m, uint64_t seed, uint32_t party);

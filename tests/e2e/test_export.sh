@@ -62,6 +62,7 @@ clear='--set protocol.aggregation=clear --set protocol.encoding=float32'
     kind concat $clear --set model.fusion=concat --set 'model.head=[8]' --set model.head_activation=tanh \
         --set training.party_dropout=0.3 --party '*:model.activation=sigmoid'
     kind regression $clear --set model.task=regression
+    kind scaled $clear --set model.task=regression --set training.scale_targets=true
     kind identity $clear --set model.output=identity --set model.embedding=2
     kind polynomial $clear --set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.batch=90 \
         --party '*:model.polynomial.degree=3'

@@ -79,6 +79,8 @@ static void describe(struct onnx_model *m, const struct package *p, const struct
     m->mean = head.mean;
     m->concat = head.concat;
     m->loss = head.loss;
+    m->center = p->center;
+    m->spread = p->spread;
 }
 
 static enum status print_file(const struct package *p, struct buf *out, struct error *err)

@@ -205,6 +205,8 @@ static void make_sense(struct plan *p)
     p->training.stop = fresh.training.stop;
     p->training.patience = fresh.training.patience;
     p->training.best_by = fresh.training.best_by;
+    if (p->model.task != TASK_REGRESSION || p->protocol.local_view == VIEW_REFRESHED)
+        p->training.scale_targets = false;
     if (p->model.task == TASK_REGRESSION)
         p->training.class_weights = CLASS_WEIGHTS_NONE;
     while (p->training.batch % p->protocol.fedvs.segments != 0)

@@ -415,6 +415,22 @@ static void test_weights_are_of_classes(void **state)
     refuse("training.class_weights: regression has no classes");
 }
 
+static void test_scaled_targets_are_of_regression(void **state)
+{
+    (void)state;
+    start();
+    p.training.scale_targets = true;
+    p.model.task = TASK_REGRESSION;
+    p.shape.outputs = 1;
+    pass();
+    p.protocol.local_view = VIEW_REFRESHED;
+    refuse("training.scale_targets: a party that computes the loss itself");
+    start();
+    p.training.scale_targets = true;
+    p.model.task = TASK_BINARY;
+    refuse("training.scale_targets: classes have no scale");
+}
+
 static void test_a_stop_on_test_rows_needs_them_measured(void **state)
 {
     (void)state;
@@ -535,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_a_stop_has_metric_and_value),
         cmocka_unit_test(test_regression_stops_on_what_values_have),
         cmocka_unit_test(test_weights_are_of_classes),
+        cmocka_unit_test(test_scaled_targets_are_of_regression),
         cmocka_unit_test(test_a_stop_on_test_rows_needs_them_measured),
         cmocka_unit_test(test_outputs_fit_the_task),
         cmocka_unit_test(test_every_rule_is_about_keys_of_a_plan),

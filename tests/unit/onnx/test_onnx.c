@@ -289,7 +289,9 @@ static void head_scores(bool mean, bool concat_them, enum nn_loss loss, uint32_t
                            .width = 2,
                            .mean = mean,
                            .concat = concat_them,
-                           .loss = loss};
+                           .loss = loss,
+                           .center = loss == NN_LOSS_SQUARED ? 3 : 0,
+                           .spread = loss == NN_LOSS_SQUARED ? 2.5F : 1};
     float fused[ROWS * 4], want[ROWS * 3];
     const float *logits;
     struct fixture f;
@@ -309,6 +311,8 @@ static void head_scores(bool mean, bool concat_them, enum nn_loss loss, uint32_t
         }
     logits = nn_net_forward(&f.net, fused, ROWS);
     nn_predict(loss, want, logits, ROWS, outputs);
+    for (size_t i = 0; loss == NN_LOSS_SQUARED && i < ROWS; i++)
+        want[i] = want[i] * m.spread + m.center;
     got = run_graph(&f.graph, "scores");
     if (loss == NN_LOSS_SIGMOID) {
         assert_int_equal(got->columns, 2);
@@ -336,8 +340,13 @@ static void test_heads_of_each_fusion_and_loss(void **state)
 static void test_a_head_without_layers(void **state)
 {
     const struct nn_spec spec = {.layers = 0, .width = {2}, .out_scale = 1, .rows_max = ROWS};
-    struct onnx_model m = {
-        .name = "head", .about = "a test", .parties = 1, .width = 2, .loss = NN_LOSS_SQUARED};
+    struct onnx_model m = {.name = "head",
+                           .about = "a test",
+                           .parties = 1,
+                           .width = 2,
+                           .loss = NN_LOSS_SQUARED,
+                           .center = 0,
+                           .spread = 1};
     struct fixture f;
 
     (void)state;
