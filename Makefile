@@ -89,6 +89,14 @@ WATCHED   := $(patsubst tests/valgrind/%.c,$(BUILD)/tests/valgrind/%, \
 FAULTS    := $(BUILD)/tests/lib/disk_faults.so
 SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh tests/fuzz/test_run.sh
 
+# Under a sanitizer all simulations and scripts take an hour; SAMPLE=1 takes of them those in which
+# bytes of peers, deaths, threads and the end of memory meet the most code.
+SAMPLE_SIM := abuse chaos coded crash fedvs_lies flips full_round hostile larger misbehave_bytes \
+    misbehave_field misbehave_replay predict_deaths restore sequences shortage standing
+SAMPLE_E2E := chaos cluster coded fedvs predict refusals standing tables
+CHECKED_SIM := $(if $(SAMPLE),$(SAMPLE_SIM:%=$(BUILD)/tests/sim/test_%),$(SIM))
+CHECKED_E2E := $(if $(SAMPLE),$(SAMPLE_E2E:%=tests/e2e/test_%.sh),$(E2E))
+
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
         check-threads durability shortage interference asan ubsan tsan valgrind run-watched \
         run-memcheck fuzz run-fuzz mutants cover bench fmt install uninstall clean setup
@@ -240,8 +248,8 @@ check-sim: $(SIM)
 	@$(RUN) $(SIM)
 check-fuzz: $(REPLAYS)
 	@$(RUN) $(REPLAYS)
-check-programs: all $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
-	@$(RUN) $(UNIT) $(SIM) $(PAIRS) $(REPLAYS) $(E2E)
+check-programs: all $(UNIT) $(CHECKED_SIM) $(PAIRS) $(REPLAYS) $(FAULTS)
+	@$(RUN) $(UNIT) $(CHECKED_SIM) $(PAIRS) $(REPLAYS) $(CHECKED_E2E)
 check-e2e: all $(FAULTS)
 	@$(RUN) $(E2E)
 # Every durable call in every mode, where the tests take a sample.
@@ -275,7 +283,7 @@ tsan:
 # Sessions and all that they are made of know no threads.
 THREADED := $(filter $(BUILD)/tests/unit/net/% $(BUILD)/tests/unit/daemon/%,$(UNIT))
 check-threads: all $(THREADED) $(FAULTS)
-	@$(RUN) $(THREADED) $(E2E)
+	@$(RUN) $(THREADED) $(CHECKED_E2E)
 
 # Under valgrind: that no secret decides a branch or an address (tests/valgrind, which count its
 # complaints), then the unit tests that are quick there, to whom it may say nothing.

@@ -69,7 +69,7 @@ enum status party_check_offer(struct party_federation *f, const struct wire_offe
     if (furthest > f->furthest)
         f->stalled = 0;
     f->furthest = furthest;
-    if (++f->stalled > PARTY_STALLED_MAX) /* each would release the same rows once more */
+    if (++f->stalled > PARTY_STALLED_MAX) /* each may release the same rows once more */
         return error_set(f->error, STATUS_PROTOCOL, "offer: %d generations without a step forward",
                          PARTY_STALLED_MAX);
     return STATUS_OK;

@@ -87,7 +87,7 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
     if (set->again)
         agenda_price_again(&agenda, p, set->done, planned);
     e.releases = planned->train + planned->evaluate;
-    e.participations_max = agenda_record_max(planned, set->shared);
+    e.participations_max = agenda_record_max(planned, set->repeats);
     e.trained_max = planned->trained_max;
     if (e.persons)
         persons_releases(set->persons, planned, &e.participations_max, &e.trained_max);

@@ -40,7 +40,7 @@ struct policy_set {
     uint64_t done; /* training steps that need no pricing any more */
     bool again;    /* but the sweep that is due after them does: perhaps it came to nothing */
     struct policy_bottom bottom;
-    bool shared;                   /* some record is in the training split and in the test split */
+    struct validate_repeats repeats;
     const struct persons *persons; /* data.group; NULL: each row is its own */
     uint32_t together;             /* persons_together() under this plan */
     uint64_t records;              /* that the ledger holds or will, for mechanism_delta() */

@@ -121,7 +121,7 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                             .n = in->roster.n,
                             .self = in->self,
                             .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
-                            .shared = table_share_ids(&in->train, &in->test),
+                            .repeats = validate_repeats(&in->train, &in->test),
                             .persons = &in->persons};
     if (persons_named(&in->persons))
         s = persons_together(&out->set.together, &in->persons, p, in->self, err);

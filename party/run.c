@@ -107,7 +107,6 @@ static enum status recall_run(struct party_run *r, struct party_setup *setup, st
     if (s == STATUS_OK)
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
     r->fresh = s == STATUS_OK && r->saved.len == 0;
-    r->paid = runs_is_paid(r->folder);
     if (r->fresh)
         s = holdings_remove(&r->holdings, err); /* nobody goes on with them */
     if (s == STATUS_OK && r->saved.len > 0)
@@ -129,6 +128,7 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
     setup->answers = (struct party_answers){.model = NULL};
     setup->data.train = setup->data.test = &no_rows; /* ids are told, and compared with nobody's */
     r->results.predicts = true;
+    r->fresh = true; /* there is nothing to go on with: what it leaves is forgotten, or a result */
     if (r->in->config.data_predict[0] == 0 ||
         prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
         return STATUS_OK;
@@ -144,7 +144,7 @@ static enum status recall(void *owner, const struct wire_job *job,
 
     r->playing = true;
     r->fresh = r->marked = false;
-    r->paid = true; /* there is nothing to mark, unless the job is to train */
+    r->paid = runs_is_paid(r->folder);
     if (s != STATUS_OK)
         return s;
     s = party_results_again(&r->results, clock_us());

@@ -106,7 +106,7 @@ struct server_held {
 struct server_refused {
     uint32_t n;
     uint32_t since; /* of these, before it connected: it may be asked of them again */
-    uint32_t late;  /* owed for those waits, less one for each step forward */
+    uint32_t late;  /* owed for those waits, less one for each that was none */
     uint64_t set[SERVER_REFUSED_MAX][WIRE_MEMBERS_MAX / 64]; /* a bit for each party */
 };
 

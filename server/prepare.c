@@ -133,7 +133,7 @@ static struct account_entry priced(const struct server_inputs *in, const struct 
     /* Under `once` no other bottom takes part; otherwise a server cannot know of another. */
     e.bottom = p->training.releases == RELEASES_ONCE ? ACCOUNT_FROZEN : ACCOUNT_RAW;
     e.releases = r->train + r->evaluate;
-    e.participations_max = agenda_record_max(r, table_share_ids(&in->train, &in->test));
+    e.participations_max = agenda_record_max(r, validate_repeats(&in->train, &in->test));
     return e;
 }
 
@@ -472,6 +472,6 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
             out, "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
             (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
             (unsigned long long)agenda_record_max(&releases,
-                                                  table_share_ids(&in->train, &in->test)));
+                                                  validate_repeats(&in->train, &in->test)));
     return s == STATUS_OK ? print_claims(in, &releases, out) : s;
 }

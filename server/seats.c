@@ -154,12 +154,14 @@ void server_refuses_set(struct server_federation *f, uint32_t peer)
 
 void server_step_forward(struct server_federation *f)
 {
-    for (uint32_t i = 0; i < f->terms.roster->n; i++) {
-        struct server_refused *r = &f->peer[i].refused;
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        f->peer[i].refused.n = f->peer[i].refused.since = 0;
+}
 
-        r->n = r->since = 0;
-        r->late -= r->late > 0;
-    }
+void server_late_wishes_repaid(struct server_federation *f)
+{
+    for (uint32_t i = 0; i < f->terms.roster->n; i++)
+        f->peer[i].refused.late -= f->peer[i].refused.late > 0;
 }
 
 /* The set of n parties that are `in`. */

@@ -41,6 +41,8 @@ bool server_may_sit(const struct server_federation *f, uint32_t peer);
 void server_refuses_set(struct server_federation *f, uint32_t peer);
 /* ... until the job has come a step forward: then anybody may think otherwise of what is left. */
 void server_step_forward(struct server_federation *f);
+/* What could have been a wait for such refusals was none, which pays back a part of those. */
+void server_late_wishes_repaid(struct server_federation *f);
 /* The set to choose of those who may sit, or (of_all) of all who are here: no two at odds, and as
  * many as each of its members asks for, and no set that one of them has refused.  How many are in
  * it. */

@@ -161,6 +161,24 @@ const char *validate_own_id(const struct table *t, size_t row)
     return t->told_apart && strncmp(id, TEST_ID, n) == 0 ? id + n : id;
 }
 
+static bool has(const struct table *t, const char *id)
+{
+    return table_find(t, id, strlen(id)) < t->rows;
+}
+
+struct validate_repeats validate_repeats(const struct table *train, const struct table *test)
+{
+    struct validate_repeats r = {.shared = table_share_ids(train, test)};
+
+    for (size_t i = 0; test->told_apart && i < test->rows && !(r.shared && r.twice); i++) {
+        const char *own = validate_own_id(test, i);
+
+        r.shared |= has(train, own);
+        r.twice |= own != table_id(test, i) && has(test, own);
+    }
+    return r;
+}
+
 static enum status check_left(const struct validate *v, double share, struct error *err)
 {
     if (v->left > 0 && v->left < v->train)

@@ -40,6 +40,13 @@ enum status validate_split(struct validate *v, struct table *train, struct table
 /* What the file that a row is from calls it, which is what it is charged as: images of both files
  * have one number each, as they have where no rows are kept back. */
 const char *validate_own_id(const struct table *t, size_t row);
+/* How many rows of the two tables can be charged as one record. */
+struct validate_repeats {
+    bool shared; /* some record has a row in each */
+    bool twice;  /* some record has two in the test table: an image that was kept back, and one that
+                    is tested and has its number */
+};
+struct validate_repeats validate_repeats(const struct table *train, const struct table *test);
 /* Rows that are trained on, of a table of one column whose rows were the training table's. */
 enum status validate_cut(const struct validate *v, struct table *t, struct error *err) MUST_USE;
 /* Is row i of the test table one that was kept back? */

@@ -228,9 +228,10 @@ void agenda_price_again(const struct agenda *a, const struct plan *p, uint64_t d
     out->test_record_max += sweep.test_record_max;
 }
 
-uint64_t agenda_record_max(const struct agenda_releases *r, bool shared)
+uint64_t agenda_record_max(const struct agenda_releases *r, struct validate_repeats repeats)
 {
-    if (shared)
-        return r->train_record_max + r->test_record_max;
-    return r->train_record_max > r->test_record_max ? r->train_record_max : r->test_record_max;
+    const uint64_t tested = repeats.twice ? 2 * r->test_record_max : r->test_record_max;
+    const uint64_t trained = r->train_record_max + (repeats.shared ? r->test_record_max : 0);
+
+    return trained > tested ? trained : tested;
 }

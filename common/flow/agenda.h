@@ -9,6 +9,7 @@
 
 #include "common/config/plan.h"
 #include "common/data/segments.h"
+#include "common/data/validate.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,8 +84,8 @@ struct agenda_releases {
     uint64_t trained_max;      /* of these, those in training */
     uint64_t test_record_max;
 };
-/* Releases of one record: `shared`: some record is in the training split and in the test split. */
-uint64_t agenda_record_max(const struct agenda_releases *r, bool shared);
+/* Releases of one record, at most. */
+uint64_t agenda_record_max(const struct agenda_releases *r, struct validate_repeats repeats);
 /* Without repeats: what the plan releases when no round is void; every turn releases its batch.
  * With several segments the epoch that is not walked to its end counts the padding of its steps:
  * never too little. */

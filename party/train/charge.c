@@ -194,6 +194,10 @@ static bool further(struct party_opened *o, const struct party_task *t)
         more = t->place >= o->steps;
         if (more)
             o->steps = t->place + 1;
+        if (o->steps > o->reached) {
+            o->reached = o->steps;
+            o->since = (struct party_openings){0};
+        }
         return more;
     }
     if (t->sweep != o->sweep)
@@ -210,19 +214,33 @@ static bool further(struct party_opened *o, const struct party_task *t)
     return more;
 }
 
+static bool too_many_again(const struct party_openings *n)
+{
+    return n->again > WIRE_AGAIN_MAX + n->once;
+}
+
+/* In the whole run, and since its last step: what was new long ago pays for no repetitions of what
+ * one batch is asked for now. */
 enum status party_count_opened(struct party_purse *purse, const struct party_task *t,
                                struct error *err)
 {
     struct party_opened *o = &purse->opened;
+    const bool after_going_back = purpose_of(t->purpose)->trains && t->place < o->reached;
+    const bool more = further(o, t);
+    const struct party_openings *n;
 
-    if (further(o, t))
-        o->once++;
-    else if (++o->again > WIRE_AGAIN_MAX + o->once)
-        return error_set(err, STATUS_PROTOCOL,
-                         "%llu rounds were opened again, and %llu once: some member, or the "
-                         "server, lets none come to its end",
-                         (unsigned long long)o->again, (unsigned long long)o->once);
-    return STATUS_OK;
+    o->all.once += more;
+    o->all.again += !more;
+    o->since.once += more && !after_going_back;
+    o->since.again += !more;
+    n = too_many_again(&o->since) ? &o->since : &o->all;
+    if (!too_many_again(n))
+        return STATUS_OK;
+    return error_set(err, STATUS_PROTOCOL,
+                     "%llu rounds were opened again, and %llu once%s: some member, or the server, "
+                     "lets none come to its end",
+                     (unsigned long long)n->again, (unsigned long long)n->once,
+                     n == &o->since ? " since the last step" : "");
 }
 
 void party_opened_back(struct party_purse *purse, uint64_t applied)

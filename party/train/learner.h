@@ -22,6 +22,7 @@
 struct party_behind {
     uint64_t offered;   /* steps that the server has done, as it says */
     uint64_t furthest;  /* the most steps this party had ever applied */
+    uint64_t heard;     /* and the most that were ever offered, by which others came further */
     uint32_t gone_back; /* times this process went back to its checkpoint */
     bool replay_due;    /* this party has said how far behind it is */
 };

@@ -52,7 +52,7 @@ enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n
     if (s != STATUS_OK)
         return s;
     c->mode = party_mode_of(&c->plan);
-    p->purse.shared_ids = table_share_ids(setup->data.train, setup->data.test);
+    p->purse.repeats = validate_repeats(setup->data.train, setup->data.test);
     trail_begin(&p->learner.trail, &p->learner.digest, c->digest);
     c->planned = true;
     s = party_deal_init(&p->deal, c, setup, err);
@@ -72,6 +72,8 @@ static void forget_plan(struct party_train *p)
     party_purse_deinit(&p->purse);
     party_keep_forget(&p->keep);
     party_witness_forget_steps(&p->purse.witness);
+    p->purse.opened = (struct party_opened){.steps = 0};
+    p->learner.behind.heard = 0;
 }
 
 static enum status same_plan(struct party_train *p, const struct wire_offer *o)
@@ -182,7 +184,7 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
         .self = setup->self,
         .done = goes_on_from(p, offered),
         .bottom = policy_bottom_of(setup->config, spent, n),
-        .shared = p->purse.shared_ids,
+        .repeats = p->purse.repeats,
         .persons = setup->data.persons,
         .together = p->purse.together,
         .records = setup->ledger.records,
@@ -208,6 +210,8 @@ enum status party_train_offer(void *state, struct actions *a, const struct wire_
     p->course.wants_more = false;
     if (s != STATUS_OK)
         return s;
+    if (o->step > p->learner.behind.heard && o->step <= p->course.agenda.steps)
+        p->learner.behind.heard = o->step;
     if (!p->course.does_without && p->host->set->members_n != p->host->setup->roster->n)
         return error_set(p->host->error, STATUS_PROTOCOL,
                          "offer: %u of %zu parties under straggler wait", p->host->set->members_n,

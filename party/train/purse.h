@@ -43,12 +43,18 @@ struct party_witness {
     bool lacking; /* it has less, and this party has stopped */
 };
 
+struct party_openings {
+    uint64_t once, again; /* rounds that were opened for the first time, and repetitions */
+};
+
 /* Rounds that were opened, in this process: how far they have come, how many there were. */
 struct party_opened {
-    uint64_t steps; /* training steps below this have been opened */
+    uint64_t steps;   /* training steps below this have been opened */
+    uint64_t reached; /* the most that these ever were, before this party went back */
     uint64_t sweep, row;
     enum wire_purpose split;
-    uint64_t once, again;
+    struct party_openings all;
+    struct party_openings since; /* a step beyond all others was opened, which counts as well */
 };
 
 struct party_purse {
@@ -58,9 +64,9 @@ struct party_purse {
     struct party_opened opened;
     uint32_t *rows; /* of one charge */
     size_t rows_max;
-    bool steps_cost;   /* model.train dp: a local step does, whenever it is taken */
-    bool raw;          /* the bottom has been priced as raw: for good */
-    bool shared_ids;   /* some record is in the training split and in the test split */
+    bool steps_cost; /* model.train dp: a local step does, whenever it is taken */
+    bool raw;        /* the bottom has been priced as raw: for good */
+    struct validate_repeats repeats;
     uint32_t together; /* rows of one person at most in one batch of the plan */
 };
 

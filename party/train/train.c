@@ -279,7 +279,10 @@ static void report(const void *state, struct party_report *r)
         .clipped = p->count.clipped,
         .last_rows = p->count.last_rows,
         .applied = l->applied,
-        .furthest = l->behind.furthest + p->deal.furthest,
+        /* Each grows as often as the plan allows, the third again after each going back, and none
+         * by what is repeated: whatever a server says. */
+        .furthest =
+            l->behind.furthest + l->behind.heard + p->purse.opened.all.once + p->deal.furthest,
         .begun = l->trained || (l->applied > 0 && !c->does_without) || p->count.rounds > 0 || dealt,
         .lacking = p->purse.witness.lacking,
         .final = l->final,

@@ -185,6 +185,7 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
     server_step_forward(p->fed);
+    server_late_wishes_repaid(p->fed);
     if (p->place < p->about.rows)
         return open_round(p, a);
     return next_finish(OUTCOME_COMPLETED);

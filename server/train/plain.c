@@ -280,8 +280,10 @@ static void note_members(struct server_train *s)
         if (server_pace_of(s->trainer.plan)->in_step)
             s->member[peer].applied = s->trainer.steps_done; /* once the next broadcast is there */
     }
-    if (purpose_of(s->round.task.purpose)->trains)
+    if (purpose_of(s->round.task.purpose)->trains) {
         server_step_forward(s->fed);
+        server_late_wishes_repaid(s->fed);
+    }
 }
 
 /* An epoch has ended: whoever was excluded, or came back meanwhile, may join a new generation now,

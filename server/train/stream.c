@@ -160,7 +160,6 @@ static void note_in_time(struct server_train *s)
         if (s->fed->peer[s->fed->set.member[m]].member >= 0)
             server_was_in_time(s->fed, s->fed->set.member[m]);
     }
-    server_step_forward(s->fed);
 }
 
 /* Everybody still there has answered: what the members were held back for can happen.  Or they have
@@ -360,14 +359,18 @@ static struct server_worked work(struct server_train *s)
     return w;
 }
 
+static bool ends_epoch(const struct server_train *s)
+{
+    return s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) == 0;
+}
+
 /* Does something wait for a moment when nobody is at work? */
 static bool must_drain(const struct server_train *s)
 {
     if (s->trainer.steps_done == s->trainer.agenda.steps ||
         agenda_due(&s->trainer.agenda, s->trainer.steps_done))
         return true;
-    return s->trainer.steps_done % agenda_epoch_steps(&s->trainer.agenda) == 0 &&
-           server_may_come_in(s->fed);
+    return ends_epoch(s) && server_may_come_in(s->fed);
 }
 
 static struct train_next done(struct server_train *s, struct actions *a,
@@ -381,7 +384,10 @@ static struct train_next done(struct server_train *s, struct actions *a,
     s->member[peer].applied = ++t->lane[peer].steps; /* once it has the gradient */
     if (!t->draining && t->arrivals / t->parties > s->trainer.steps_done) {
         s->trainer.steps_done++;
+        server_step_forward(s->fed);
         t->draining = must_drain(s);
+        if (t->draining || ends_epoch(s))
+            server_late_wishes_repaid(s->fed); /* there a set could be refused */
     }
     s->round.last_answer_us = s->fed->now_us;
     if (s->fed->peer[peer].member >= 0 && ask(s, a, peer, true) != STATUS_OK)

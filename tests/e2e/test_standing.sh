@@ -123,6 +123,8 @@ expect 0 completed 'are played' job wait 3
 job scores 3 >scores.csv
 same "$(cat ids)" "$(tail -n +2 scores.csv | cut -d, -f1)" 'a score for each id'
 
+same 3 "$(find run/party-1/runs -name paid | wc -l)" 'which a party paid for, too'
+
 # --- what is wrong costs itself ---
 expect 2 'listen: unknown key' 'a plan has no other keys' job submit train wrong.yaml
 expect 2 'training.epochs' 'and no values out of range' job submit train nonsense.yaml
@@ -203,6 +205,13 @@ for who in 1 2 3; do
 done
 expect 0 completed 'a party comes back to a server that is started again after it' \
     job wait "$(job submit train first.yaml)"
+
+# --- predictions of which a party refuses the first round ---
+seq -f 'nobody-%.0f' 1200 >nobody
+kept=$(ls run/party-1/runs)
+expect 1 'policy.predict.max_unknown' 'more ids that nobody has than a party answers for' \
+    job wait "$(job submit predict nobody)"
+same "$kept" "$(ls run/party-1/runs)" 'leave no folder'
 
 # --- who is at the socket without the token ---
 control=run/server/control

@@ -134,20 +134,28 @@ for name, n in (("train", 120), ("test", 30)):
     with open(name + "-labels.idx", "wb") as f:
         f.write(struct.pack(">II", 0x801, n) + bytes(random.randrange(3) for _ in range(n)))
 PY
-expect 0 '' 'images' "$vfl" cluster --quiet --seed 5 --columns grid:2x2 --idx-train train.idx,train-labels.idx \
-    --idx-test test.idx,test-labels.idx --set data.validate=0.2 --set training.patience=2 --set training.batch=30 \
-    --set training.epochs=4 --scores images.csv --out images
+images() { # LIMIT OUT OPTIONS...
+    limit=$1 out=$2
+    shift 2
+    "$vfl" cluster --quiet --seed 5 --columns grid:2x2 --idx-train train.idx,train-labels.idx \
+        --idx-test test.idx,test-labels.idx --set data.validate=0.2 --set training.patience=2 --set training.batch=30 \
+        --set training.epochs=4 --party "*:policy.max_releases.record=$limit" --out "$out" "$@"
+}
+expect 0 '' 'images' images 9 images --scores images.csv
 same 'True True' "$(field images '"loss" in s["validate"], "loss" in s["test"]' | tr -d '(),')" \
     'are chosen by and tested by'
 same "$(seq -f 'test-%.0f' 0 29 | sort)" "$(tail -n +2 images.csv | cut -d, -f1 | sort)" \
     'and a test image has its number in its own file'
 # What is charged has one name all the same, by which it may be asked for again, too.
-charged() {
-    (cd images/party-1 && "$VFL_BIN/vfl-party" -c config.yaml --ledger | grep -E '^(records|participations  at)')
+charged() { # RUN
+    (cd "$1/party-1" && "$VFL_BIN/vfl-party" -c config.yaml --ledger | grep -E '^(records|participations  at)')
 }
-same "$(printf '%-16s%s\n' records 120 participations 'at most 8 of one record')" "$(charged)" 'a number is one record'
+same "$(printf '%-16s%s\n' records 120 participations 'at most 8 of one record')" "$(charged images)" \
+    'a number is one record'
+expect 5 'policy.max_releases.record: over its limit' 'which is what a plan costs before it begins' images 7 dear
+same 'participations  at most 0 of one record' "$(charged dear | tail -n 1)" 'of which nothing was charged'
 expect 0 '' 'test images are predicted' "$vfl" predict --run images --data test.idx --out predicted.csv
-same "$(printf '%-16s%s\n' records 120 participations 'at most 9 of one record')" "$(charged)" 'that of the test'
+same "$(printf '%-16s%s\n' records 120 participations 'at most 9 of one record')" "$(charged images)" 'that of the test'
 # Where a table names its rows so, they are the same rows, whatever the labels look like.
 { echo 'id,a,b,y' && seq -f '%.0f,1,2,1' 0 98 && echo '99,3,4,0'; } >counted.csv
 expect 2 'party-1.*data.validate: an id of the test rows' 'rows of tables have their names' \

@@ -435,6 +435,50 @@ static void test_what_is_reserved_and_not_opened_is_counted(void **state)
     stop();
 }
 
+/* How often this round may be opened again now. */
+static uint64_t repetitions(struct party_task task)
+{
+    struct party_purse purse = p->purse;
+    struct error err = {0};
+    uint64_t n = 0;
+
+    while (party_count_opened(&purse, &task, &err) == STATUS_OK)
+        n++;
+    assert_int_equal(STATUS_PROTOCOL, err.status);
+    return n;
+}
+
+static void open_once(struct party_task task)
+{
+    struct error err = {0};
+
+    assert_int_equal(STATUS_OK, party_count_opened(&p->purse, &task, &err));
+}
+
+/* Nor does what was new before this party went back. */
+static void test_what_was_new_long_ago_pays_for_no_repetitions(void **state)
+{
+    const struct party_task last = {.purpose = PURPOSE_TRAIN, .place = 299};
+    struct party_task step = last, test = {.purpose = PURPOSE_EVALUATE_TEST, .sweep = 1};
+
+    (void)state;
+    start(ROWS, BATCH, 2);
+    for (step.place = 0; step.place < 300; step.place++)
+        open_once(step);
+    assert_int_equal(repetitions(last), WIRE_AGAIN_MAX + 1);
+    for (test.place = 0; test.place < 9; test.place++) /* each is one that may be lost again */
+        open_once(test);
+    assert_int_equal(repetitions(last), WIRE_AGAIN_MAX + 10);
+    party_opened_back(&p->purse, 100);
+    for (step.place = 100; step.place < 300; step.place++)
+        open_once(step);
+    assert_int_equal(repetitions(last), WIRE_AGAIN_MAX + 10);
+    step.place = 300;
+    open_once(step);
+    assert_int_equal(repetitions(step), WIRE_AGAIN_MAX + 1);
+    stop();
+}
+
 static void test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due(void **state)
 {
     (void)state;
@@ -489,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_a_charge_says_where_it_begins_and_how_many_rounds_it_pays_for),
         cmocka_unit_test(test_rounds_of_a_sweep_are_those_of_the_agenda),
         cmocka_unit_test(test_what_is_reserved_and_not_opened_is_counted),
+        cmocka_unit_test(test_what_was_new_long_ago_pays_for_no_repetitions),
         cmocka_unit_test(test_what_was_seen_goes_with_each_charge_and_alone_where_none_is_due),
     };
 

@@ -8,6 +8,7 @@
  */
 #include "server/federation.h"
 #include "tests/sim/expect.h"
+#include "tests/sim/larger.h"
 #include "tests/sim/standing.h"
 #include "tests/sim/world.h"
 
@@ -19,20 +20,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define HOUR_US 3600000000ull
-#define DEFAULTS "policy.min_parties=3", "policy.min_m_eff=2"
-
-static struct sim_options options_of(uint32_t parties)
-{
-    return (struct sim_options){
-        .parties = parties,
-        .train_rows = 12,
-        .sets = {"protocol.straggler=drop", "protocol.deadline_ms=100",
-                 "protocol.patience_ms=60000", "training.epochs=4"},
-        .party_sets = {DEFAULTS},
-    };
-}
 
 static void be_late_at(struct sim *s, int party, uint32_t nth)
 {
@@ -75,7 +62,7 @@ static void expect_nobody_lost(struct sim *s)
 /* p1 is late: p4, of the server's operator, hides nobody, and is content itself. */
 static void test_who_would_be_with_the_servers_own_waits_for_who_was_late(void **state)
 {
-    struct sim_options o = options_of(4);
+    struct sim_options o = larger_options(4);
     struct sim *s;
 
     (void)state;
@@ -94,7 +81,7 @@ static void test_who_would_be_with_the_servers_own_waits_for_who_was_late(void *
 /* It is p4 that is late: of the three who are left none may be with the server, but for one. */
 static void test_a_set_as_small_without_the_servers_own_goes_on(void **state)
 {
-    struct sim_options o = options_of(4);
+    struct sim_options o = larger_options(4);
     struct sim *s;
 
     (void)state;
@@ -108,7 +95,7 @@ static void test_a_set_as_small_without_the_servers_own_goes_on(void **state)
 
 static void test_who_would_be_with_two_of_one_operator_waits_for_who_was_late(void **state)
 {
-    struct sim_options o = options_of(4);
+    struct sim_options o = larger_options(4);
     struct sim *s = with_one_late(&o, 0, true);
 
     (void)state;
@@ -122,7 +109,7 @@ static void test_who_would_be_with_two_of_one_operator_waits_for_who_was_late(vo
 /* Six within a limit that five would pass. */
 static void test_a_set_too_dear_for_all_waits_for_who_was_late(void **state)
 {
-    struct sim_options o = options_of(6);
+    struct sim_options o = larger_options(6);
     struct sim *s;
 
     (void)state;
@@ -142,7 +129,7 @@ static void test_a_set_too_dear_for_all_waits_for_who_was_late(void **state)
 /* What the six cost is too much: no larger set would do, and the run ends before it begins. */
 static void test_who_would_not_be_in_the_whole_roster_either_ends_it(void **state)
 {
-    struct sim_options o = options_of(6);
+    struct sim_options o = larger_options(6);
     struct sim *s;
 
     (void)state;
@@ -160,7 +147,7 @@ static void test_who_would_not_be_in_the_whole_roster_either_ends_it(void **stat
  * Whichever upload p1 is late with, all come to the end. */
 static void expect_done_under(const char *const limits[], size_t n)
 {
-    struct sim_options o = options_of(6);
+    struct sim_options o = larger_options(6);
 
     o.judged = true;
     for (size_t i = 0; i < n; i++)
@@ -194,7 +181,7 @@ static void test_a_set_too_dear_after_what_is_spent_waits_for_who_was_late(void 
 /* The same where a job before this one has spent a part of the limit. */
 static void test_what_an_earlier_job_has_spent_counts_in_a_set_that_is_left(void **state)
 {
-    struct sim_options o = options_of(6);
+    struct sim_options o = larger_options(6);
     struct standing_job job = {.kind = STANDING_TRAIN};
     struct sim *s;
 
@@ -229,19 +216,9 @@ static void be_late_and_die(struct sim *s, int party, enum wire_kind kind, uint3
     sim_run(s, HOUR_US);
 }
 
-static void expect_all_completed_but(struct sim *s, uint32_t dead)
-{
-    assert_string_equal(sim_server_end(s)->error.text, "");
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (uint32_t i = 0; i < s->options.parties; i++) {
-        if (i != dead)
-            assert_int_equal(sim_party_end(s, i)->outcome, OUTCOME_COMPLETED);
-    }
-}
-
 static void expect_the_other_three(enum wire_kind kind, uint32_t nth)
 {
-    struct sim_options o = options_of(4);
+    struct sim_options o = larger_options(4);
     struct sim *s;
 
     o.servers_own = true;
@@ -249,7 +226,7 @@ static void expect_the_other_three(enum wire_kind kind, uint32_t nth)
     be_late_and_die(s, 3, kind, nth);
     assert_int_equal(expect_count(s, ": refuse\n"), 2);
     assert_non_null(strstr(sim_transcript(s), "server: offer 4 -> p1 p2 p3\n"));
-    expect_all_completed_but(s, 3);
+    larger_completed_but(s, 3);
     sim_free(s);
 }
 
@@ -265,7 +242,7 @@ static void test_another_set_as_small_as_one_that_was_refused_is_offered(void **
 /* Five are too dear in the first epoch, and within the limit for what the last one has left. */
 static void test_a_set_that_was_too_dear_is_offered_again_when_less_is_left(void **state)
 {
-    struct sim_options o = options_of(6);
+    struct sim_options o = larger_options(6);
     struct sim *s;
 
     (void)state;
@@ -275,7 +252,7 @@ static void test_a_set_that_was_too_dear_is_offered_again_when_less_is_left(void
     be_late_and_die(s, 0, WIRE_UPLOAD, 19);
     assert_int_equal(expect_count(s, ": refuse\n"), 5);
     assert_non_null(strstr(sim_transcript(s), "server: offer 4 -> p2 p3 p4 p5 p6\n"));
-    expect_all_completed_but(s, 0);
+    larger_completed_but(s, 0);
     sim_free(s);
 }
 
@@ -284,7 +261,7 @@ static void test_a_set_that_was_too_dear_is_offered_again_when_less_is_left(void
 /* p4 alone wants five, by what it hides among: the other three go on, until an epoch ends. */
 static void test_who_sits_out_costs_nobody_else_the_set(void **state)
 {
-    struct sim_options o = options_of(5);
+    struct sim_options o = larger_options(5);
     struct sim *s = sim_new(&o);
 
     (void)state;
@@ -306,7 +283,7 @@ static void test_who_sits_out_costs_nobody_else_the_set(void **state)
 /* Late over and over p1 is shut out; those who want it are not, and wait for it in vain. */
 static void test_who_sits_out_often_is_not_shut_out_for_it(void **state)
 {
-    struct sim_options o = options_of(4);
+    struct sim_options o = larger_options(4);
     struct sim *s;
 
     (void)state;
@@ -330,7 +307,7 @@ static void test_who_sits_out_often_is_not_shut_out_for_it(void **state)
 
 static void test_who_sat_out_is_there_for_the_next_job(void **state)
 {
-    struct sim_options o = options_of(4);
+    struct sim_options o = larger_options(4);
     struct standing_job job = {.kind = STANDING_TRAIN};
     struct sim *s;
 
@@ -357,31 +334,20 @@ static void test_who_sat_out_is_there_for_the_next_job(void **state)
 
 /* --- who says so out of turn --- */
 
-/* What it was about to say becomes a wish for a larger set than that of a generation. */
-struct wish {
-    uint64_t generation;
-};
-
-static void wish(struct wire_msg *m, void *owner)
-{
-    const struct wish *w = owner;
-
-    m->kind = WIRE_REFUSE;
-    m->refuse = (struct wire_refuse){
-        .kind = STATUS_KIND_POLICY, .text = "too few", .generation = w->generation, .larger = true};
-}
-
 /* p5 is late, the other four go on; in the place of its nth message of this kind p1 says so. */
 static struct sim *with_a_wish(enum wire_kind kind, uint32_t nth, uint64_t generation)
 {
-    struct wish w = {generation};
-    struct sim_options o = options_of(5);
+    struct larger_wish w = {generation};
+    struct sim_options o = larger_options(5);
     struct sim *s = sim_new(&o);
 
     be_late_once(s, 4);
-    sim_rule(
-        s, (struct sim_rule){
-               .act = SIM_ALTER, .from = 0, .kind = kind, .nth = nth, .alter = wish, .owner = &w});
+    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
+                                  .from = 0,
+                                  .kind = kind,
+                                  .nth = nth,
+                                  .alter = larger_wish,
+                                  .owner = &w});
     sim_run(s, 200000);
     return s;
 }
@@ -417,129 +383,6 @@ static void test_what_is_said_of_a_set_that_is_no_more_counts_for_nothing(void *
     sim_free(s);
 }
 
-/* --- who says so over and over --- */
-
-struct wishes {
-    struct sim *s;
-    uint32_t most, n; /* 0: no end of them */
-};
-
-static void wish_of_now(struct wire_msg *m, void *owner)
-{
-    struct wishes *w = owner;
-    const struct server_federation *f = world_federation(w->s);
-    struct wish now = {f->set.generation};
-
-    if (now.generation == 1 || f->set.n == f->terms.roster->n || (w->most > 0 && w->n == w->most))
-        return;
-    wish(m, &now);
-    w->n++;
-}
-
-/* p1 asks for a larger set, connects anew and asks again, while p4 is away for some seconds. */
-static void test_who_asks_for_a_larger_set_and_connects_anew_ends_nobody(void **state)
-{
-    static const char *const stragglers[][2] = {
-        {"protocol.straggler=drop", "protocol.deadline_ms=100"},
-        {"protocol.straggler=async", "protocol.aggregation=clear"},
-    };
-
-    (void)state;
-    for (size_t how = 0; how < 2; how++) {
-        struct sim_options o = options_of(4);
-        struct wishes w = {0};
-        struct sim *s;
-
-        o.sets[0] = stragglers[how][0];
-        o.sets[1] = stragglers[how][1];
-        s = w.s = sim_new(&o);
-        sim_rule(s, (struct sim_rule){.act = SIM_KILL,
-                                      .from = 3,
-                                      .kind = WIRE_UPLOAD,
-                                      .nth = 3,
-                                      .how = {.down_us = 5000000}});
-        sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
-                                      .from = 0,
-                                      .kind = WIRE_HELLO,
-                                      .alter = wish_of_now,
-                                      .owner = &w,
-                                      .then_cut = true});
-        sim_run(s, HOUR_US);
-        assert_int_equal(expect_count(s, "-- lost p1\n"), SERVER_REFUSED_MAX);
-        assert_true(sim_server_report(s)->presence.generation < 20);
-        expect_all_completed_but(s, 0);
-        sim_free(s);
-    }
-}
-
-/* p5 is gone for good; the first so many times (0: whenever) that p1 is let in then it asks for a
- * larger set, so long after the offer.  An epoch is one step. */
-static struct sim *with_wishes(uint64_t late_us, uint32_t most)
-{
-    struct sim_options o = options_of(5);
-    struct wishes w = {.most = most};
-    struct sim *s;
-
-    o.sets[3] = "training.epochs=30";
-    o.sets[4] = "training.batch=12";
-    s = w.s = sim_new(&o);
-    sim_rule(s, (struct sim_rule){.act = SIM_KILL,
-                                  .from = 4,
-                                  .kind = WIRE_UPLOAD,
-                                  .nth = 3,
-                                  .how = {.down_us = 2 * HOUR_US}});
-    sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
-                                  .from = 0,
-                                  .kind = WIRE_HELLO,
-                                  .alter = wish_of_now,
-                                  .owner = &w,
-                                  .us = late_us});
-    sim_run(s, HOUR_US);
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (uint32_t i = 1; i < 4; i++)
-        assert_int_equal(world_federation(s)->peer[i].stalled, 0);
-    return s;
-}
-
-/* It is no loss, but all the others have waited for it: four times, and then once for as many steps
- * as pay that back. */
-static void test_who_asks_for_a_larger_set_just_in_time_over_and_over_is_asked_less(void **state)
-{
-    struct sim *s = with_wishes(90000, 0);
-    const size_t asked = expect_count(s, "p1: hello\n"); /* they are altered on their way */
-
-    (void)state;
-    assert_int_equal(expect_count(s, "p1: refuse\n"), 0);
-    assert_true(world_federation(s)->peer[0].refused.late > 0);
-    assert_false(world_federation(s)->peer[0].barred); /* it may be slow, and honest */
-    assert_int_equal(world_federation(s)->peer[0].stalled, 0);
-    assert_int_equal(asked, 1 + SERVER_REFUSED_MAX + 30 / 2); /* the first was none */
-    sim_free(s);
-}
-
-/* Rounds without it pay back, too: whoever takes a smaller set in the end is in it. */
-static void test_who_was_late_with_its_wishes_is_in_a_smaller_set_when_it_takes_one(void **state)
-{
-    struct sim *s = with_wishes(90000, SERVER_REFUSED_MAX);
-
-    (void)state;
-    assert_int_equal(world_federation(s)->peer[0].refused.late, 0);
-    assert_true(sim_party_report(s, 0)->progress.rounds > 30);
-    sim_free(s);
-}
-
-/* The negative twin: who asks for one at once may do so whenever it is let in. */
-static void test_who_asks_for_one_at_once_is_asked_again(void **state)
-{
-    struct sim *s = with_wishes(0, 0);
-
-    (void)state;
-    assert_false(world_federation(s)->peer[0].barred);
-    assert_int_equal(world_federation(s)->peer[0].refused.late, 0);
-    assert_true(expect_count(s, "p1: hello\n") > 25);
-    sim_free(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,10 +400,6 @@ int main(void)
         cmocka_unit_test(test_who_sat_out_is_there_for_the_next_job),
         cmocka_unit_test(test_a_larger_set_is_asked_for_instead_of_a_hello_alone),
         cmocka_unit_test(test_what_is_said_of_a_set_that_is_no_more_counts_for_nothing),
-        cmocka_unit_test(test_who_asks_for_a_larger_set_and_connects_anew_ends_nobody),
-        cmocka_unit_test(test_who_asks_for_a_larger_set_just_in_time_over_and_over_is_asked_less),
-        cmocka_unit_test(test_who_was_late_with_its_wishes_is_in_a_smaller_set_when_it_takes_one),
-        cmocka_unit_test(test_who_asks_for_one_at_once_is_asked_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,6 +237,60 @@ static void test_who_is_late_too_often_is_shut_out(void **state)
     sim_free(s);
 }
 
+/* --- in an evaluation --- */
+
+struct evaluation {
+    struct sim *s;
+    uint32_t rounds;
+    struct sim_break how;
+};
+
+static void let_each_third_fail(struct wire_msg *m, void *owner)
+{
+    struct evaluation *e = owner;
+
+    if (m->upload.purpose == PURPOSE_TRAIN || ++e->rounds % 3 != 0)
+        return;
+    e->how = (struct sim_break){.what = SIM_CUT, .who = 0};
+    e->s->soon[0] = &e->how;
+}
+
+/* Three take part or nobody does, since p4 is away: so p1 is asked again and again, and more often
+ * than a party takes part without a step forward, in one evaluation of 150 rounds.  Each that ends
+ * is one. */
+static void test_a_long_evaluation_comes_forward_by_its_rounds(void **state)
+{
+    const struct sim_options o = {.parties = 4,
+                                  .train_rows = ROWS,
+                                  .test_rows = 150 * WIRE_EVALUATE_ROWS,
+                                  .quiet = true,
+                                  .sets = {"protocol.straggler=drop", "protocol.deadline_ms=500",
+                                           "model.embedding=1", "training.epochs=1",
+                                           "privacy.delta=1e-6"},
+                                  .party_sets = {"policy.min_parties=3"}};
+    struct evaluation e = {.s = sim_new(&o)};
+
+    (void)state;
+    sim_rule(e.s, (struct sim_rule){.act = SIM_KILL,
+                                    .from = 3,
+                                    .kind = WIRE_UPLOAD,
+                                    .nth = 2,
+                                    .how = {.down_us = 2 * DAY_US}});
+    sim_rule(e.s, (struct sim_rule){.act = SIM_ALTER,
+                                    .from = 0,
+                                    .kind = WIRE_UPLOAD,
+                                    .alter = let_each_third_fail,
+                                    .owner = &e});
+    sim_run(e.s, DAY_US);
+    assert_true(sim_server_report(e.s)->void_rounds > 64);
+    assert_int_equal(sim_server_end(e.s)->outcome, OUTCOME_COMPLETED);
+    for (uint32_t i = 1; i < 3; i++) {
+        assert_string_equal(sim_party_end(e.s, i)->error.text, "");
+        assert_int_equal(sim_party_end(e.s, i)->outcome, OUTCOME_COMPLETED);
+    }
+    sim_free(e.s);
+}
+
 /* --- and short of it --- */
 
 static void expect_in_bounds(const struct plot *p)
@@ -280,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_liars_that_void_rounds_are_shut_out),
         cmocka_unit_test(test_two_end_nobody_in_a_long_run),
         cmocka_unit_test(test_who_is_late_too_often_is_shut_out),
+        cmocka_unit_test(test_a_long_evaluation_comes_forward_by_its_rounds),
         cmocka_unit_test(test_liars_that_are_not_shut_out_end_nobody),
         cmocka_unit_test(test_a_poor_line_is_not_shut_out),
     };

@@ -68,6 +68,7 @@ static void test_every_row_is_in_one_table_with_its_own_values(void **state)
     assert_int_equal(ROWS + 80, train.rows + test.rows);
     in_order(&train);
     in_order(&test);
+    assert_false(validate_repeats(&train, &test).shared || validate_repeats(&train, &test).twice);
     for (size_t i = 0; i < train.rows; i++) {
         assert_false(validate_keeps_back(table_id(&train, i), 0.25));
         assert_true(atof(table_id(&train, i)) == (double)train.x[3 * i + 2]);
@@ -155,6 +156,8 @@ static void test_rows_that_two_files_have_counted_are_other_rows(void **state)
         tested += !kept;
     }
     assert_int_equal(120, tested);
+    assert_true(validate_repeats(&train, &test).shared); /* they have their numbers in common */
+    assert_true(validate_repeats(&train, &test).twice);
     validate_deinit(&v);
     table_deinit(&train);
     table_deinit(&test);

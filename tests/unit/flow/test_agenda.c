@@ -479,6 +479,19 @@ static void test_under_async_the_rest_has_all_evaluations(void **state)
     assert_int_equal(rest.evaluate, 3 * p.shape.test_rows);
 }
 
+/* Three sweeps more than a row is trained on. */
+static void test_a_record_with_rows_in_both_splits_takes_part_for_each(void **state)
+{
+    const struct agenda_releases r = {.train_record_max = 2, .test_record_max = 5};
+    const struct validate_repeats none = {false, false}, shared = {.shared = true},
+                                  all = {true, true};
+
+    (void)state;
+    assert_int_equal(agenda_record_max(&r, none), 5);
+    assert_int_equal(agenda_record_max(&r, shared), 7);
+    assert_int_equal(agenda_record_max(&r, all), 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_under_async_the_rest_has_all_evaluations),
         cmocka_unit_test(test_with_segments_steps_are_those_of_the_schedule),
         cmocka_unit_test(test_with_segments_the_price_of_the_rest_is_never_too_little),
+        cmocka_unit_test(test_a_record_with_rows_in_both_splits_takes_part_for_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
