@@ -52,30 +52,34 @@ static bool read_number(const char *text, double *out)
     return end != text && *end == 0 && isfinite(*out);
 }
 
-/* One row's label and scores; *empty: it has none. */
-static enum status read_row(struct scored *d, const struct sheet *s, size_t row, float *prob,
-                            float *label, bool *empty, struct error *err)
+struct cells {
+    float prob[CLASSES_MAX], label;
+    bool empty; /* it has no scores */
+};
+
+static enum status read_row(const struct scored *d, const struct sheet *s, size_t row,
+                            struct cells *out, struct error *err)
 {
     const size_t n = s->cols - 2;
     double x, sum = 0;
 
     if (!read_number(sheet_text(s, row, 1), &x))
         return bad_cell(s, row, "its label is no number", err);
-    *label = (float)x;
+    out->label = (float)x;
     if (d->classes > 0 && (x < 0 || x != floor(x) || x >= d->classes))
         return bad_cell(s, row, "its label is none of the classes that there are scores of", err);
-    *empty = true;
+    out->empty = true;
     for (size_t c = 0; c < n; c++)
-        *empty &= sheet_text(s, row, 2 + c)[0] == 0;
-    for (size_t c = 0; c < n && !*empty; c++) {
+        out->empty &= sheet_text(s, row, 2 + c)[0] == 0;
+    for (size_t c = 0; c < n && !out->empty; c++) {
         if (!read_number(sheet_text(s, row, 2 + c), &x))
             return bad_cell(s, row, "a score is no number", err);
         if (d->classes > 0 && (x < 0 || x > 1))
             return bad_cell(s, row, "a probability is not between 0 and 1", err);
-        prob[c] = (float)x;
+        out->prob[c] = (float)x;
         sum += x;
     }
-    if (d->classes > 0 && !*empty && fabs(sum - 1) > 1e-3)
+    if (d->classes > 0 && !out->empty && fabs(sum - 1) > 1e-3)
         return bad_cell(s, row, "its probabilities do not add up to 1", err);
     return STATUS_OK;
 }
@@ -123,7 +127,7 @@ static enum status read_scores(struct scored *d, const char *path, struct error 
 {
     struct sheet s;
     enum status st = sheet_read(&s, &d->pool, path, err);
-    float prob[CLASSES_MAX], label = 0;
+    struct cells of;
 
     d->path = path;
     if (st == STATUS_OK)
@@ -134,15 +138,13 @@ static enum status read_scores(struct scored *d, const char *path, struct error 
     if (st == STATUS_OK && d->classes > 0)
         d->confusion = pool_alloc(&d->pool, (size_t)d->classes * d->classes, sizeof(size_t));
     for (size_t i = 0; st == STATUS_OK && i < s.rows; i++) {
-        bool empty = false;
-
-        st = read_row(d, &s, i, prob, &label, &empty, err);
-        d->left_out += st == STATUS_OK && empty;
-        if (st != STATUS_OK || empty)
+        st = read_row(d, &s, i, &of, err);
+        d->left_out += st == STATUS_OK && of.empty;
+        if (st != STATUS_OK || of.empty)
             continue;
-        score_board_add(&d->board, prob, &label, 1, loss_of(d, prob, label));
+        score_board_add(&d->board, of.prob, &of.label, 1, loss_of(d, of.prob, of.label));
         if (d->classes > 0)
-            d->confusion[(size_t)label * d->classes + predicted(d, prob)]++;
+            d->confusion[(size_t)of.label * d->classes + predicted(d, of.prob)]++;
     }
     if (st == STATUS_OK && d->board.rows == 0)
         st = error_set(err, STATUS_DATA, "%s: no row has scores", path);
