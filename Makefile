@@ -56,7 +56,7 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := reactor | flow daemon | secagg wire net http | privacy | pbm gauss nn data compress \
+LAYERS := reactor | flow daemon | secagg wire net http | privacy onnx | pbm gauss nn data compress \
           lcc | config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
@@ -66,7 +66,7 @@ rooms_from = $(filter $(ROOMS),$(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r
 OBJ_OF  = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB_OF  = $(foreach r,$(1),$(BUILD)/lib/lib$(r).a)
 
-GEN       := $(BUILD)/gen/proto/vfl.pb-c
+GEN       := $(patsubst proto/%.proto,$(BUILD)/gen/proto/%.pb-c,$(wildcard proto/*.proto))
 SERVER_C  := $(filter-out server/main.c server/loop.c,$(wildcard server/*.c server/*/*.c))
 PARTY_C   := $(filter-out party/main.c party/loop.c,$(wildcard party/*.c party/*/*.c))
 LIBS      := $(call LIB_OF,$(ROOMS))
@@ -125,7 +125,7 @@ endif
 
 # --- objects and libraries ------------------------------------------------------------------------
 
-$(GEN).c $(GEN).h &: proto/vfl.proto | $(SETUP)
+$(BUILD)/gen/proto/%.pb-c.c $(BUILD)/gen/proto/%.pb-c.h: proto/%.proto | $(SETUP)
 	@mkdir -p $(BUILD)/gen
 	$(call say,protoc $<) protoc-c --c_out=$(BUILD)/gen $<
 
@@ -134,11 +134,12 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,cc $<) $(CC) $(CFLAGS) -w -MMD -MP -c $< -o $@
 
-$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN).h $(SETUP)
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN:%=%.h) $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,cc $<) $(CC) $(CFLAGS) $(WARN) $(WERROR) -MMD -MP -c $< -o $@
 
 $(foreach r,$(ROOMS),$(eval $(BUILD)/lib/lib$(r).a: $(call OBJ_OF,$(wildcard common/$(r)/*.c))))
+$(BUILD)/lib/libonnx.a: $(BUILD)/obj/gen/proto/onnx.pb-c.o
 $(BUILD)/lib/libwire.a: $(BUILD)/obj/gen/proto/vfl.pb-c.o
 $(BUILD)/lib/libserver.a: $(call OBJ_OF,$(SERVER_C))
 $(BUILD)/lib/libparty.a: $(call OBJ_OF,$(PARTY_C))

@@ -366,6 +366,8 @@ enum status server_results_package(const struct server_results *r, struct server
     m.epochs = settled ? best->epoch : rep->epochs;
     m.reach = server_session_reach(s);
     memcpy(m.trail, rep->trail, sizeof m.trail);
+    m.center = server_session_top(s)->center;
+    m.spread = server_session_top(s)->spread;
     package_score(m.score, &end->train, &end->validate, &end->test);
     st = server_targets_names(&r->in->target, &m.classes);
     st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), true, err)

@@ -247,6 +247,11 @@ const struct nn_net *server_session_head(const struct server_session *s)
     return &s->train.trainer.head.top.net;
 }
 
+const struct nn_head *server_session_top(const struct server_session *s)
+{
+    return &s->train.trainer.head.top;
+}
+
 void server_session_frames(const struct server_session *s, size_t *up, size_t *down)
 {
     const struct server_job *job = s->fed.play.job;

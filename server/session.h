@@ -68,6 +68,7 @@ double server_session_reach(const struct server_session *s); /* fedvs_reach(), b
 enum status server_session_tested(const struct server_session *s,
                                   struct server_tested *out) MUST_USE;
 const struct nn_net *server_session_head(const struct server_session *s);
+const struct nn_head *server_session_top(const struct server_session *s);
 /* Largest frame a member may send in this job, and the server. */
 void server_session_frames(const struct server_session *s, size_t *up, size_t *down);
 struct spans *server_session_spans(struct server_session *s);

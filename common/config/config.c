@@ -177,6 +177,18 @@ static enum status check_bottom(const struct load *l, struct config_party *c, st
                        err);
 }
 
+/* A bottom that does not train would be another one for each batch. */
+static enum status check_dropout(const struct load *l, const struct config_party *c,
+                                 struct error *err)
+{
+    if (c->dropout > 0 && c->layers.n == 0)
+        return load_refuse(l, "model.dropout",
+                           "is of hidden layers, and this bottom has none (model.layers)", err);
+    if (c->dropout > 0 && c->train == TRAIN_FROZEN)
+        return load_refuse(l, "model.dropout", "has no meaning with model.train frozen", err);
+    return STATUS_OK;
+}
+
 enum status config_load_party(struct config_party *c, const char *file, const char *const *sets,
                               size_t n, struct error *err)
 {
@@ -195,7 +207,9 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
                         "group needs data.group, the column that says whose a row is", err);
     if (s == STATUS_OK)
         s = check_train(&l, c, err);
-    return s == STATUS_OK ? check_bottom(&l, c, err) : s;
+    if (s == STATUS_OK)
+        s = check_bottom(&l, c, err);
+    return s == STATUS_OK ? check_dropout(&l, c, err) : s;
 }
 
 /* Prints the sections of `path` that `before` was not already in. */

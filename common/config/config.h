@@ -155,6 +155,7 @@ struct config_party {
     char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */
     struct plan_widths layers;     /* empty for a polynomial bottom */
     enum plan_activation activation;
+    double dropout;  /* of each hidden unit in a step of training */
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */
     enum config_train train;
     double clip, noise;         /* G, and sigma: standard deviations of noise in units of G; dp */

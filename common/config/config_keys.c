@@ -215,6 +215,10 @@ static const struct key party_keys[] = {
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},
     {"model.activation", KEY_CHOICE, PARTY(activation), .choices = activations, .fallback = "relu",
      .help = "Activation after each hidden layer."},
+    {"model.dropout", KEY_REAL, PARTY(dropout), .lo = 0, .hi = 0.9, .fallback = "0",
+     .help = "In training each value behind a hidden layer of the bottom is left out with this "
+             "probability, and the others count 1 / (1 - p) times; the draws are this party's "
+             "own.  Evaluations and predictions have them all."},
     {"model.polynomial.degree", KEY_U32, PARTY(degree), .lo = 0, .hi = CONFIG_DEGREE_MAX,
      .fallback = "0",
      .help = "The bottom is the polynomial x W1 + x^2 W2 + ... of this degree, powers by element, "

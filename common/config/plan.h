@@ -27,7 +27,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 65,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 67,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -131,6 +131,7 @@ struct plan {
         enum plan_fusion fusion;
         struct plan_widths head;  /* hidden widths; empty: one linear layer */
         uint32_t head_activation; /* enum plan_activation */
+        double head_dropout;      /* of each hidden unit in a step of training */
         enum plan_output output;  /* identity: the fused embeddings are the outputs, no weights */
         enum plan_task task;
         enum plan_binary_loss binary_loss;
@@ -192,6 +193,7 @@ struct plan {
         } step;
         enum plan_optimizer optimizer;
         enum plan_class_weights class_weights;
+        bool scale_targets;   /* regression: by the mean and deviation of the training labels */
         double weight_decay;  /* lambda */
         double party_dropout; /* in a step each party is left out with this probability */
         uint64_t seed;        /* of the public schedule only */

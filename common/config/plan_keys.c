@@ -51,6 +51,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .help = "Hidden widths of the head; [] is one linear layer."},
     {"model.head_activation", KEY_CHOICE, AT(model.head_activation), .choices = activations,
      .fallback = "relu", .help = "Activation after each hidden layer of the head."},
+    {"model.head_dropout", KEY_REAL, AT(model.head_dropout), .lo = 0, .hi = 0.9, .fallback = "0",
+     .help = "In training each value behind a hidden layer of the head is left out with this "
+             "probability, by the public schedule, and the others count 1 / (1 - p) times; "
+             "evaluations and predictions have them all."},
     {"model.output", KEY_CHOICE, AT(model.output), .choices = outputs, .fallback = "linear",
      .help = "linear: the head ends in a trained layer.  identity: the fused embeddings are the "
              "outputs, and there is no head to train: with one linear layer per party, the sum is "
@@ -247,6 +251,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
          "balanced: in training a row counts by n / (classes times the rows of its class), of "
          "the n training rows, so that each class weighs the same; of several labels 0 and 1 do "
          "so in each."},
+    {"training.scale_targets", KEY_BOOL, AT(training.scale_targets), .fallback = "false",
+     .help = "Regression: inside training a label is (label - mean) / deviation, of the training "
+             "labels.  Losses, scores and predictions are in the label's own unit, and the head's "
+             "package has both numbers."},
     {"training.party_dropout", KEY_REAL, AT(training.party_dropout), .lo = 0, .hi = 0.9,
      .fallback = "0",
      .help = "In each training step each party is left out with this probability, by the public "

@@ -1,4 +1,5 @@
-/* plan_rules_dropout.c -- steps that do without some parties: training.party_dropout.
+/* plan_rules_dropout.c -- steps that do without some parties (training.party_dropout), and heads
+ * without some units (model.head_dropout).
  *
  * A step's sum is then of fewer parties' embeddings, though everybody's noise is in it.
  *
@@ -50,6 +51,16 @@ static bool dropout_identity(const struct plan *p)
     return drops(p) && p->model.output == OUTPUT_IDENTITY;
 }
 
+static bool head_dropout_layers(const struct plan *p)
+{
+    return p->model.head_dropout > 0 && p->model.head.n == 0;
+}
+
+static bool head_dropout_view(const struct plan *p)
+{
+    return p->model.head_dropout > 0 && p->protocol.local_view == VIEW_REFRESHED;
+}
+
 static const struct plan_rule of_dropout[] = {
     {.broken = dropout_fedvs,
      .key = "training.party_dropout",
@@ -84,5 +95,14 @@ static const struct plan_rule of_dropout[] = {
      .key = "training.party_dropout",
      .with = {"model.output"},
      .reason = "stand-ins belong to the head, and output identity has none: it needs linear"},
+    {.broken = head_dropout_layers,
+     .key = "model.head_dropout",
+     .with = {"model.head"},
+     .reason = "it is of hidden layers, and the head has none"},
+    {.broken = head_dropout_view,
+     .key = "model.head_dropout",
+     .with = {"protocol.local_view"},
+     .reason = "a party that computes the loss itself would do so with another head than the "
+               "server's: it needs local_view stale"},
 };
 const struct plan_rules plan_rules_dropout = PLAN_RULES(of_dropout);

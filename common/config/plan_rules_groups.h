@@ -23,7 +23,7 @@ extern const struct plan_rules plan_rules_products; /* fedvs */
 extern const struct plan_rules plan_rules_arrivals; /* async */
 extern const struct plan_rules plan_rules_local;    /* local steps */
 extern const struct plan_rules plan_rules_once;     /* one release of a record */
-extern const struct plan_rules plan_rules_dropout;  /* steps without some parties */
+extern const struct plan_rules plan_rules_dropout;  /* steps without some parties or units */
 extern const struct plan_rules plan_rules_feedback; /* what compression took */
 extern const struct plan_rules plan_rules_identity; /* no head */
 extern const struct plan_rules plan_rules_sizes;    /* of sets, rounds and heads */

@@ -55,6 +55,8 @@ struct package {
     struct scale scale;
     /* Of a head: what each class, or label, is called, a line for each; NULL: by its number. */
     char *classes;
+    /* Of a head under training.scale_targets: predictions are spread z + center; else 0, 1. */
+    float center, spread;
     char score[PACKAGE_SCORE_MAX]; /* of a head: lines `test.auc=0.9`, as package_score has them */
     struct buf file;               /* what it was read from, weights and all */
 };

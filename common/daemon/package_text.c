@@ -184,6 +184,17 @@ static enum status pair_made(struct buf *out, const struct package *p)
     return s == STATUS_OK ? pair_number(out, "noise", p->noise) : s;
 }
 
+/* Only where targets were scaled: packages of before have no such key. */
+static enum status pair_target(struct buf *out, const struct package *p)
+{
+    char text[64];
+
+    if (p->role != PACKAGE_HEAD || !p->plan.training.scale_targets)
+        return STATUS_OK;
+    snprintf(text, sizeof text, "%.9g,%.9g", (double)p->center, (double)p->spread);
+    return pair_text(out, "target", text);
+}
+
 enum status package_text_print_columns(const struct package *p, struct buf *out)
 {
     struct buf text;
@@ -219,6 +230,8 @@ enum status package_text_print(struct package *p, struct buf *out)
         s = package_text_print_columns(p, out);
     if (s == STATUS_OK && p->role == PACKAGE_HEAD)
         s = pair_text(out, "classes", p->classes != NULL ? p->classes : "");
+    if (s == STATUS_OK)
+        s = pair_target(out, p);
     if (s == STATUS_OK && p->role == PACKAGE_HEAD)
         s = pair_text(out, "score", p->score);
     buf_deinit(&text);
@@ -421,6 +434,17 @@ static bool read_made(struct package *p, const char *key, const char *text)
     return i < MADE;
 }
 
+static bool read_target(struct package *p, const char *text)
+{
+    char *end;
+
+    p->center = strtof(text, &end);
+    if (*end != ',')
+        return false;
+    p->spread = strtof(end + 1, NULL);
+    return isfinite(p->center) && isfinite(p->spread) && p->spread > 0;
+}
+
 /* One pair into its field, in any order that needs no other; what is written anyhow is not looked
  * at, since all has to be as it would be written again. */
 static bool read_pair(struct package *p, const char *key, const char *text, size_t n)
@@ -446,6 +470,8 @@ static bool read_pair(struct package *p, const char *key, const char *text, size
         return p->schema.n == 0 && read_schema(p, text, n);
     if (strcmp(key, "classes") == 0)
         return p->classes == NULL && read_classes(p, text, n);
+    if (strcmp(key, "target") == 0)
+        return read_target(p, text);
     if (strcmp(key, "columns") == 0)
         return p->names == NULL && read_columns(p, text, n);
     if (strcmp(key, "standardise") == 0)

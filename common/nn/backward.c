@@ -40,7 +40,7 @@ void backward_deltas(struct nn_net *n, float *dx, const float *dy)
     if (last != NULL)
         memcpy(last, dy, bytes);
     for (size_t i = n->spec.layers; i-- > 0 && n->spec.degree == 0;)
-        dense_delta(&n->layer[i], i > 0 ? n->layer[i - 1].dy : dx, n->wt, n->rows);
+        dense_delta(&n->layer[i], n->masked, i > 0 ? n->layer[i - 1].dy : dx, n->wt, n->rows);
     clear_broken(n, dx);
 }
 

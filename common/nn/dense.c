@@ -6,6 +6,7 @@
 #include "common/nn/act.h"
 #include "common/nn/clones.h"
 #include "common/nn/gemm.h"
+#include "common/nn/unit_dropout.h"
 
 #include <string.h>
 
@@ -15,9 +16,13 @@ void dense_forward(struct nn_layer *l, const float *x, uint32_t rows)
     act_forward(l->y, l->b, l->act, l->scale, rows, l->out);
 }
 
-void dense_delta(struct nn_layer *l, float *dx, float *wt, uint32_t rows)
+void dense_delta(struct nn_layer *l, bool masked, float *dx, float *wt, uint32_t rows)
 {
-    act_backward(l->dy, l->y, l->act, l->scale, rows, l->out);
+    const bool dropped = masked && l->mask != NULL;
+
+    if (dropped)
+        unit_dropout_apply(l->dy, l->mask, (size_t)rows * l->out);
+    act_backward(l->dy, dropped ? l->whole : l->y, l->act, l->scale, rows, l->out);
     if (dx == NULL)
         return;
     /* OpenBLAS's kernel for a transposed right side takes twice the time of the plain one at these

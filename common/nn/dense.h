@@ -12,9 +12,9 @@
 /* l->y = s act(x W + b) */
 void dense_forward(struct nn_layer *l, const float *x, uint32_t rows);
 
-/* l->dy holds the gradient for l->y and becomes the one for x W + b; where dx (rows x in) is not
- * NULL, dx = dy W'.  `wt` has room for W' (out x in). */
-void dense_delta(struct nn_layer *l, float *dx, float *wt, uint32_t rows);
+/* masked: the last forward had a mask on it.  l->dy holds the gradient for l->y and becomes the one
+ * for x W + b; where dx (rows x in) is not NULL, dx = dy W'.  `wt` has room for W' (out x in). */
+void dense_delta(struct nn_layer *l, bool masked, float *dx, float *wt, uint32_t rows);
 /* Of that, or of what it has become: l->dw = x' dy, l->db = column sums. */
 void dense_gradients(struct nn_layer *l, const float *x, uint32_t rows);
 

@@ -43,6 +43,7 @@ void nn_head_shape(struct nn_head *h, const struct plan *p)
         .targets = task_targets(p),
         .parties = p->shape.parties,
         .width = p->model.embedding,
+        .spread = 1,
     };
     h->inputs = h->concat ? h->parties * h->width : h->width;
     CHECK(!h->fixed || (p->model.head.n == 0 && h->inputs == h->outputs));
@@ -57,6 +58,7 @@ static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct 
         .rows_max = rows_max,
         .optimizer = (enum nn_optimizer)p->training.optimizer,
         .weight_decay = (float)p->training.weight_decay,
+        .dropout = (float)p->model.head_dropout,
     };
     spec->width[0] = h->inputs;
     for (size_t i = 0; i < p->model.head.n; i++) {
@@ -88,7 +90,8 @@ size_t nn_head_bytes(const struct plan *p, uint32_t rows_max)
     spec_of(&spec, &h, p, rows_max);
     weights = sizeof(float) * weights_of(&h, p);
     return nn_net_bytes(&spec) + sizeof(float) * rows_max * (size_t)h.outputs + MEM_ALIGNMENT +
-           (weights > 0 ? weights + MEM_ALIGNMENT : 0);
+           (weights > 0 ? weights + MEM_ALIGNMENT : 0) +
+           (p->training.scale_targets ? sizeof(float) * rows_max + MEM_ALIGNMENT : 0);
 }
 
 enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
@@ -109,6 +112,11 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
         h->class_weight = arena_alloc(a, h->weights, sizeof(float));
     if (h->dlogits == NULL || (h->weights > 0 && h->class_weight == NULL))
         return STATUS_MEMORY;
+    if (p->training.scale_targets) {
+        h->scaled = arena_alloc(a, rows_max, sizeof(float));
+        if (h->scaled == NULL)
+            return STATUS_MEMORY;
+    }
     if (init != NULL)
         nn_net_randomize(&h->net, (enum nn_init)p->model.init, init);
     return STATUS_OK;
@@ -128,6 +136,22 @@ void nn_head_weigh(struct nn_head *h, const float *target, size_t n)
         }
         h->class_weight[w] = rows == 0 ? 0.0f : (float)((double)known / classes / (double)rows);
     }
+}
+
+void nn_head_scale(struct nn_head *h, const float *target, size_t n)
+{
+    double mean = 0, square = 0;
+
+    if (h->scaled == NULL || n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        mean += (double)target[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        square += ((double)target[i] - mean) * ((double)target[i] - mean) / (double)n;
+    h->center = (float)mean;
+    h->spread = (float)sqrt(square);
+    if (!(h->spread > 0) || !isfinite(h->spread))
+        h->spread = 1;
 }
 
 void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows)
@@ -188,17 +212,49 @@ void nn_head_fill_slopes(struct nn_head *h, const float *dfused, const bool *mis
     }
 }
 
+void nn_head_draw_masks(struct nn_head *h, uint64_t seed, uint64_t step, uint32_t rows,
+                        struct rng *r)
+{
+    uint8_t key[RNG_KEY_BYTES];
+
+    if (!(h->net.spec.dropout > 0))
+        return;
+    rng_seed_key(key, seed, 0, "head dropout", step);
+    rng_rekey(r, key);
+    nn_net_draw_masks(&h->net, rows, r);
+}
+
+/* Squared errors of scaled targets, as those of the targets themselves. */
+static double unit_of(const struct nn_head *h)
+{
+    return h->scaled != NULL ? (double)h->spread * (double)h->spread : 1;
+}
+
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
                        bool slopes)
 {
-    h->logits = nn_net_forward(&h->net, fused, rows);
-    return nn_loss_weighted(h->loss, slopes ? h->dlogits : NULL, h->logits, target, rows,
-                            h->outputs, slopes ? h->class_weight : NULL);
+    h->logits =
+        slopes ? nn_net_forward_masked(&h->net, fused, rows) : nn_net_forward(&h->net, fused, rows);
+    for (uint32_t r = 0; h->scaled != NULL && r < rows; r++)
+        h->scaled[r] = (target[r] - h->center) / h->spread;
+    return unit_of(h) * nn_loss_weighted(h->loss, slopes ? h->dlogits : NULL, h->logits,
+                                         h->scaled != NULL ? h->scaled : target, rows, h->outputs,
+                                         slopes ? h->class_weight : NULL);
+}
+
+double nn_head_row_loss(const struct nn_head *h, uint32_t r, const float *target)
+{
+    const float scaled = (*target - h->center) / h->spread;
+
+    return unit_of(h) * nn_loss(h->loss, NULL, h->logits + (size_t)r * h->outputs,
+                                h->scaled != NULL ? &scaled : target, 1, h->outputs);
 }
 
 void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows)
 {
     nn_predict(h->loss, prob, h->logits, rows, h->outputs);
+    for (size_t i = 0; h->scaled != NULL && i < (size_t)rows * h->outputs; i++)
+        prob[i] = prob[i] * h->spread + h->center;
 }
 
 void nn_head_backward(struct nn_head *h, float *dfused)

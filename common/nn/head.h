@@ -38,6 +38,10 @@ struct nn_head {
     uint32_t weights;    /* classes that have one, two of each label under multilabel; 0: all rows
                           * count once in training */
     float *class_weight; /* of these; NULL: none */
+    /* Under training.scale_targets: a target t counts as (t - center) / spread, and a prediction is
+     * spread z + center.  Else 0 and 1. */
+    float center, spread;
+    float *scaled;       /* rows_max: targets of the last forward so; NULL: as they are */
     const float *logits; /* rows x outputs: of the last forward; of identity its `fused` */
     float *dlogits;      /* rows_max x outputs: d loss / d logits of the last forward that asked */
 };
@@ -57,6 +61,10 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
  * multilabel this is so of each label, with its two classes and the rows where it is known. */
 void nn_head_weigh(struct nn_head *h, const float *target, size_t n);
 
+/* Under training.scale_targets: by the n labels of all training rows; else nothing.  Labels that
+ * are all the same have no deviation: 1. */
+void nn_head_scale(struct nn_head *h, const float *target, size_t n);
+
 /* A sum of embeddings (rows x inputs), in place, to what the head takes: under mean its M-th
  * part, else as it is. */
 void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows);
@@ -70,11 +78,18 @@ void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, co
  * 0 for who was not missing.  Nothing where there are none. */
 void nn_head_fill_slopes(struct nn_head *h, const float *dfused, const bool *missing,
                          uint32_t rows);
-/* Mean loss over the rows; `target` as nn_loss has it.  h->logits, and when `slopes` h->dlogits,
- * are filled; with slopes rows count as nn_head_weigh has it.  `fused` must stay until backward. */
+/* Under model.head_dropout, the masks of a training step of so many rows: of the plan's public seed
+ * and the step, in `r`'s place. */
+void nn_head_draw_masks(struct nn_head *h, uint64_t seed, uint64_t step, uint32_t rows,
+                        struct rng *r);
+/* Mean loss over the rows, in units of the targets; `target` as nn_loss has it.  h->logits, and
+ * when `slopes` h->dlogits, are filled; with slopes rows count as nn_head_weigh has it, and hidden
+ * layers have their masks. `fused` must stay until backward. */
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
                        bool slopes);
-/* Of the last forward: rows x outputs (nn_predict). */
+/* The loss of row r of the last forward by itself, of its own target or targets. */
+double nn_head_row_loss(const struct nn_head *h, uint32_t r, const float *target);
+/* Of the last forward: rows x outputs (nn_predict), in units of the targets. */
 void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows);
 /* After a forward with slopes: the gradients of the weights, and dfused = d loss / d fused (rows x
  * inputs) unless it is NULL. */

@@ -11,6 +11,7 @@
 #include "common/nn/optim.h"
 #include "common/nn/polynomial.h"
 #include "common/nn/sound.h"
+#include "common/nn/unit_dropout.h"
 
 #include <limits.h>
 #include <math.h>
@@ -25,6 +26,7 @@ static void check_spec(const struct nn_spec *s)
     /* The backward pass divides by the scale and reads relu's side from the sign of y. */
     CHECK(isfinite(s->out_scale) && s->out_scale > 0.0F);
     CHECK(s->table.rows == 0 || s->table.width >= 1);
+    CHECK(s->dropout >= 0.0F && s->dropout < 1.0F && (s->dropout == 0.0F || s->degree == 0));
     if (s->degree == 0)
         return;
     CHECK(s->degree <= NN_DEGREE_MAX && s->width[0] <= INT_MAX / s->degree);
@@ -90,6 +92,12 @@ static size_t scratch(const struct nn_spec *s)
     return s->degree > 0 ? (size_t)s->rows_max * inputs(s, 0) : weights_max(s);
 }
 
+/* Hidden layers do. */
+static bool drops(const struct nn_spec *s, size_t i)
+{
+    return s->dropout > 0.0F && i + 1 < s->layers;
+}
+
 /* total + `times` aligned blocks of n floats, or SIZE_MAX when that does not fit. */
 static size_t add_blocks(size_t total, size_t times, size_t n)
 {
@@ -114,7 +122,8 @@ size_t nn_net_bytes(const struct nn_spec *spec)
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
         total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
     for (size_t i = 0; i < spec->layers; i++)
-        total = add_blocks(total, 2, (size_t)spec->rows_max * spec->width[i + 1]);
+        total =
+            add_blocks(total, drops(spec, i) ? 4 : 2, (size_t)spec->rows_max * spec->width[i + 1]);
     return total;
 }
 
@@ -172,6 +181,12 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->dy = cut(a, batch);
     if (l->y == NULL || l->dy == NULL)
         return STATUS_MEMORY;
+    if (drops(s, i)) {
+        l->mask = cut(a, batch);
+        l->whole = cut(a, batch);
+        if (l->mask == NULL || l->whole == NULL)
+            return STATUS_MEMORY;
+    }
     l->b = s->degree > 0 ? NULL : l->w + weights;
     l->db = s->degree > 0 ? NULL : l->dw + weights;
     return STATUS_OK;
@@ -260,11 +275,28 @@ static void clear_broken(struct nn_net *n)
         sound_keep(n->layer[i].y, n->sound, n->rows, n->layer[i].out);
 }
 
-const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
+void nn_net_draw_masks(struct nn_net *n, uint32_t rows, struct rng *r)
+{
+    CHECK(rows <= n->spec.rows_max);
+    for (size_t i = 0; i < n->spec.layers; i++)
+        if (drops(&n->spec, i))
+            unit_dropout_draw(n->layer[i].mask, (size_t)rows * n->layer[i].out, n->spec.dropout, r);
+}
+
+static void put_mask_on(struct nn_layer *l, uint32_t rows)
+{
+    const size_t values = (size_t)rows * l->out;
+
+    memcpy(l->whole, l->y, values * sizeof *l->y);
+    unit_dropout_apply(l->y, l->mask, values);
+}
+
+static const float *forward(struct nn_net *n, const float *x, uint32_t rows, bool masked)
 {
     CHECK(rows >= 1 && rows <= n->spec.rows_max);
     n->x = x;
     n->rows = rows;
+    n->masked = masked && n->spec.dropout > 0.0F;
     sound_begin(n->sound, rows);
     if (n->spec.degree > 0) {
         polynomial_powers(n->powers, x, rows, n->spec.width[0], n->spec.degree,
@@ -274,10 +306,22 @@ const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
     }
     for (size_t i = 0; i < n->spec.layers && n->spec.degree == 0; i++) {
         dense_forward(&n->layer[i], x, rows);
+        if (n->masked && n->layer[i].mask != NULL)
+            put_mask_on(&n->layer[i], rows);
         x = n->layer[i].y;
     }
     clear_broken(n);
     return x;
+}
+
+const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
+{
+    return forward(n, x, rows, false);
+}
+
+const float *nn_net_forward_masked(struct nn_net *n, const float *x, uint32_t rows)
+{
+    return forward(n, x, rows, true);
 }
 
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy)

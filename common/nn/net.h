@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/crypto/rng.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ struct nn_spec {
     uint32_t degree;
     /* > 0: inputs of the polynomial are cut off at [-x_max, x_max]; 0: not at all. */
     float x_max;
+    /* p in [0, 1): in a pass with masks each value behind a hidden layer is left out with this
+     * probability (unit_dropout.h); 0 of a polynomial. */
+    float dropout;
     /* Parameters beside the layers, zeros at first, that no pass of the net reads: its owner does,
      * and writes their gradients before a step (a head's stand-ins: head.h).  0 rows: none. */
     struct {
@@ -52,6 +56,9 @@ struct nn_layer {
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
     float *y;       /* rows_max x out: activations of the last forward */
     float *dy;      /* rows_max x out: after backward, the gradient for x W + b of this layer */
+    /* Of a hidden layer under dropout, else NULL: rows_max x out: what y is multiplied by in a pass
+     * with masks, and what it was before. */
+    float *mask, *whole;
 };
 
 struct nn_net {
@@ -59,6 +66,7 @@ struct nn_net {
     struct nn_layer layer[NN_LAYERS_MAX + 1]; /* behind the last one the table: nn_net_table() */
     const float *x; /* input of the last forward; the caller's, must stay until backward */
     uint32_t rows;
+    bool masked;    /* the last forward was one with masks */
     uint64_t steps; /* optimiser steps taken (Adam's t) */
     float *wt;      /* scratch of backward: a layer's weights transposed; dense only */
     float *powers;  /* rows_max x (inputs degree): of the last forward's x; polynomial only */
@@ -81,6 +89,12 @@ void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r);
 /* Returns y (rows x outputs), owned by the net, valid until the next forward; without layers x,
  * which is finite.  A row of which any layer's values are not finite is zeros in all of them. */
 const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows);
+/* Masks of spec.dropout for `rows` rows, layer by layer, which stand until the next ones are drawn;
+ * nothing without dropout. */
+void nn_net_draw_masks(struct nn_net *n, uint32_t rows, struct rng *r);
+/* The forward pass of a step of training: with these masks; without dropout the same as the other.
+ * A backward pass goes back through what the last forward was. */
+const float *nn_net_forward_masked(struct nn_net *n, const float *x, uint32_t rows);
 /* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL, and
  * is for a polynomial.  A row whose pass was not finite, forward or now, adds nothing to any sum,
  * and its row of dx is zeros. */

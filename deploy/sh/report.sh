@@ -11,6 +11,7 @@ report_usage() {
 usage: vfl report RUN... [--target METRIC=VALUE[,split=train|test]] [--score METRIC[,split=...]]
                   [--where AXIS=VALUE]... [--by AXIS,...] [--best FIGURE] [--by-curve] [--base LINE]
                   [--plots DIR [--svg | --png]] [--html FILE [--title TEXT]] [--csv FILE] [--quiet]
+       vfl report --scores FILE [--plots DIR] [--quiet]
 
   RUN               the folder of a cluster, or of an experiment (runs.csv, results.csv); several make one report
   --target          loss, accuracy, auc, auprc or f1, and a value: what it took until the first evaluation that
@@ -24,6 +25,8 @@ usage: vfl report RUN... [--target METRIC=VALUE[,split=train|test]] [--score MET
   --base LINE       ratios are to this line (its name, or a part of it that no other has); default: the first
   --plots DIR       score by epoch, by bytes, by seconds, by epsilon: SVG and PNG, and the script that draws them
   --html FILE       one page with tables, plots and settings; it needs nothing outside of it
+  --scores FILE     of one run's test rows (vfl cluster --scores FILE): scores, calibration and confusion, and in
+                    --plots DIR the curves: ROC, precision by recall, calibration, as CSV and SVG, for you alone
   --csv FILE        means, standard deviations and ratios as plain numbers
 USAGE
 }
@@ -161,7 +164,7 @@ report_plots() { # DIR
     pictures=$(mktemp -d) || fail 6 "no temporary folder"
     report_draw "$pictures" "$formats"
     "$vfl_bin/vfl-pki" place "$1" "$pictures"/* || exit $?
-    for report_name in epoch bytes seconds epsilon; do
+    for report_name in epoch bytes seconds epsilon roc pr calibration; do
         for report_format in svg png; do
             report_picture=$report_name.$report_format
             [ -e "$pictures/$report_picture" ] || rm -f "$1/$report_picture"

@@ -5,6 +5,7 @@
  *   vfl-models [--state DIR] compare RUN RUN   what differs, and how far the weights are apart
  *   vfl-models [--state DIR] remove RUN     not the one in use
  *   vfl-models [--state DIR] rollback       back to the one that was in use before
+ *   vfl-models [--state DIR] export [RUN] --onnx FILE   this side's part as an ONNX file
  *   vfl-models [--state DIR] forget --id ID    takes a person out of the server's kept answers
  *
  * DIR is a daemon's state directory, without it the working directory.  Nothing that is printed is
@@ -18,6 +19,7 @@
 #include "common/daemon/models.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
+#include "deploy/tools/models/export.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -27,8 +29,9 @@
 static const char usage[] =
     "usage: vfl models [--state DIR] list | show [RUN] | compare RUN RUN | remove RUN | rollback "
     "|\n"
-    "                   forget\n"
+    "                   export [RUN] | forget\n"
     "  --state DIR   a daemon's state directory; without it the working directory\n"
+    "  --onnx FILE   of export: where to\n"
     "  --id ID       of forget: whose kept answers, of all models\n";
 
 static const char *role_name(const struct package *p)
@@ -336,9 +339,14 @@ static enum status forget(const char *state, const char *id, struct error *err)
     return s;
 }
 
-static enum status carry_out(const char *state, const char *id, char **word, int n,
-                             struct error *err)
+/* What the options say. */
+struct asked {
+    const char *state, *id, *onnx;
+};
+
+static enum status carry_out(const struct asked *a, char **word, int n, struct error *err)
 {
+    const char *state = a->state;
     const char *command = n > 0 ? word[0] : "";
 
     if (strcmp(command, "list") == 0 && n == 1)
@@ -351,18 +359,20 @@ static enum status carry_out(const char *state, const char *id, char **word, int
         return models_remove(state, word[1], err);
     if (strcmp(command, "rollback") == 0 && n == 1)
         return rollback(state, err);
-    if (strcmp(command, "forget") == 0 && n == 1 && id != NULL)
-        return forget(state, id, err);
+    if (strcmp(command, "export") == 0 && (n == 1 || n == 2) && a->onnx != NULL)
+        return export_onnx(state, n == 2 ? word[1] : "", a->onnx, err);
+    if (strcmp(command, "forget") == 0 && n == 1 && a->id != NULL)
+        return forget(state, a->id, err);
     return error_set(err, STATUS_CONFIG, "unknown command or wrong arguments\n%s", usage);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {{"state", required_argument, NULL, 's'},
-                                          {"id", required_argument, NULL, 'i'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-    const char *state = ".", *id = NULL;
+    static const struct option known[] = {
+        {"state", required_argument, NULL, 's'}, {"id", required_argument, NULL, 'i'},
+        {"onnx", required_argument, NULL, 'o'},  {"export", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},        {0}};
+    struct asked asked = {".", NULL, NULL};
     struct error err = {0};
     enum status s = STATUS_OK;
 
@@ -372,14 +382,16 @@ int main(int argc, char **argv)
             return 0;
         }
         if (c == 's')
-            state = optarg;
+            asked.state = optarg;
         else if (c == 'i')
-            id = optarg;
+            asked.id = optarg;
+        else if (c == 'o')
+            asked.onnx = optarg;
         else
             s = error_set(&err, STATUS_CONFIG, "unknown option\n%s", usage);
     }
     if (s == STATUS_OK)
-        s = carry_out(state, id, argv + optind, argc - optind, &err);
+        s = carry_out(&asked, argv + optind, argc - optind, &err);
     if (s != STATUS_OK)
         fprintf(stderr, "vfl models: %s\n", err.text);
     return status_exit_code(s);

@@ -2,6 +2,7 @@
  * a page.
  *
  *   vfl-report [--target METRIC=VALUE] [--plots DIR] [--html FILE] [--csv FILE] ... FOLDER...
+ *   vfl-report --scores FILE [--plots DIR]    one model's test rows, row by row (scored.h)
  *
  * All arithmetic of a report is done here and in report/; deploy/sh/report.sh calls gnuplot between
  * two passes of this program, of which the second puts the pictures into the page.
@@ -16,6 +17,7 @@
 #include "deploy/tools/report/experiment.h"
 #include "deploy/tools/report/listing.h"
 #include "deploy/tools/report/page.h"
+#include "deploy/tools/report/scored.h"
 #include "deploy/tools/report/tables.h"
 #include "deploy/tools/report/want.h"
 
@@ -128,7 +130,9 @@ int main(int argc, char **argv)
     struct want want;
     enum status status = want_read(&want, argc, argv, &err);
 
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && want.scores != NULL)
+        status = scored_report(want.scores, want.plots, want.quiet, &err);
+    else if (status == STATUS_OK)
         status = report(&runs, &want, &err);
     if (status == STATUS_OK && (ferror(stdout) || fflush(stdout) != 0))
         status = error_set(&err, STATUS_IO, "standard output: %s", strerror(errno));

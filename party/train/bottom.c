@@ -55,6 +55,8 @@ struct nn_spec party_bottom_spec(const struct config_party *config, const struct
         spec.act[spec.layers - 1] = NN_ACT_TANH;
     }
     spec.width[spec.layers] = p->model.embedding;
+    if (config->train != TRAIN_FROZEN && config->degree == 0)
+        spec.dropout = (float)config->dropout;
     return spec;
 }
 
@@ -122,12 +124,19 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (anchor > 0)
         b->anchor = arena_alloc(&b->arena, anchor, sizeof *b->anchor);
     if (nothing > 0)
-        b->nothing = arena_alloc(&b->arena, nothing, sizeof *b->nothing);
-    CHECK(nothing == 0 || b->nothing != NULL);
+        b->masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
+    CHECK(nothing == 0 || b->masks.nothing != NULL);
     CHECK(b->back.gradient != NULL && b->back.received != NULL && b->back.factors != NULL &&
           b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
-    return party_dp_init(&b->dp, config, &spec, batch);
+    s = party_masks_init(&b->masks, &spec);
+    return s == STATUS_OK ? party_dp_init(&b->dp, config, &spec, batch) : s;
+}
+
+void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party)
+{
+    party_dp_seed(&b->dp, seed, party);
+    party_masks_seed(&b->masks, seed, party);
 }
 
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
@@ -160,6 +169,7 @@ void party_bottom_deinit(struct party_bottom *b)
                  "data.scale may help, or smaller steps",
                  (unsigned long long)b->cut.lost);
     party_dp_deinit(&b->dp);
+    party_masks_deinit(&b->masks);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
 }
@@ -174,13 +184,14 @@ static uint64_t count_beyond(const float *h, size_t n, float clip)
 }
 
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
-                                uint32_t n)
+                                uint32_t n, uint64_t step)
 {
     const float *h;
 
     table_gather(b->batch, t, rows, n);
     b->batch_rows = n;
-    h = nn_net_forward(&b->net, b->batch, n);
+    party_masks_draw(&b->masks, &b->net, step, n);
+    h = nn_net_forward_masked(&b->net, b->batch, n);
     b->cut.lost += nn_net_lost_forward(&b->net);
     if (b->net.spec.degree > 0) {
         b->cut.values += (uint64_t)n * b->width;
@@ -194,8 +205,8 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n)
 {
     b->batch_rows = n;
-    memset(b->nothing, 0, (size_t)n * b->width * sizeof *b->nothing);
-    return b->nothing;
+    memset(b->masks.nothing, 0, (size_t)n * b->width * sizeof *b->masks.nothing);
+    return b->masks.nothing;
 }
 
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
@@ -246,7 +257,7 @@ uint32_t party_bottom_clip(struct party_bottom *b, double most)
 
 const float *party_bottom_again(struct party_bottom *b)
 {
-    return nn_net_forward(&b->net, b->batch, b->batch_rows);
+    return nn_net_forward_masked(&b->net, b->batch, b->batch_rows);
 }
 
 bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q)
@@ -281,7 +292,7 @@ uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64
 
     for (uint32_t q = 0; party_bottom_iterates(b, p, q); q++) {
         if (q > 0 || b->net.x != b->batch)
-            nn_net_forward(&b->net, b->batch, b->batch_rows);
+            nn_net_forward_masked(&b->net, b->batch, b->batch_rows);
         party_bottom_step(b, p, step, q);
     }
     return clipped;

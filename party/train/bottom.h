@@ -10,6 +10,7 @@
 #include "common/data/table.h"
 #include "common/nn/net.h"
 #include "party/train/dp.h"
+#include "party/train/masks.h"
 
 #include <stdatomic.h>
 
@@ -41,13 +42,13 @@ struct party_bottom {
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
-    float *nothing; /* zeros, for a batch that does without this party; NULL: there is none */
     struct party_back back;
     struct party_cut cut;
     float clip;         /* C; under fedvs none */
     bool frozen;        /* never steps */
     struct party_dp dp; /* on when model.train is dp */
-    float *anchor;      /* the parameters as the round found them; NULL without a proximal term */
+    struct party_masks masks;
+    float *anchor; /* the parameters as the round found them; NULL without a proximal term */
     /* Set by another thread: no further local step begins; NULL: never.  interrupted: one did not,
      * and the parameters are those of a step half taken. */
     const atomic_bool *stop;
@@ -70,6 +71,8 @@ enum status party_bottom_check(const struct config_party *config, const struct p
  * every aggregation, so that a clear run computes the model that fedvs computes. */
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
                               const struct plan *p, uint32_t features, struct rng *init) MUST_USE;
+/* --insecure-seed: what it draws while it trains follows from the seed. */
+void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party);
 /* Other first weights (model.load): the bytes of a safetensors file, whose values are cut off as
  * those of a step are (optim.h).  STATUS_CONFIG: not of this bottom; the log says why. */
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
@@ -77,10 +80,11 @@ enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size
 /* Logs `beyond`, `inputs_beyond` and `lost` when they are not 0.  Safe on a zeroed struct. */
 void party_bottom_deinit(struct party_bottom *b);
 
-/* Embeddings (n x P) of the rows of a training batch, which is kept.  Finite, as all embeddings
- * are: those of a record whose pass is not are zeros. */
+/* Embeddings (n x P) of the rows of the batch of a training step, which is kept: under
+ * model.dropout with masks of its own, as are those of the same batch until the next.  Finite, as
+ * all embeddings are: those of a record whose pass is not are zeros. */
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
-                                uint32_t n);
+                                uint32_t n, uint64_t step);
 /* A training batch that does without this party (training.party_dropout): zeros, n x P. */
 const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n);
 /* Embeddings of rows first .. first + n. */

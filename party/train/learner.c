@@ -52,7 +52,7 @@ static enum status draw_bottom(struct party_learner *l, const struct party_cours
                               (uint32_t)setup->data.train->cols, &init);
     rng_deinit(&init);
     if (s == STATUS_OK && setup->start.seeded)
-        party_dp_seed(&l->bottom.dp, setup->start.seed, setup->self + 1);
+        party_bottom_seed(&l->bottom, setup->start.seed, setup->self + 1);
     return s;
 }
 

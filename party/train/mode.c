@@ -28,7 +28,8 @@ static size_t values_of_rows(const struct party_task *t, const struct plan *p,
 static const float *embed_batch(struct party_learner *l, const struct party_task *t,
                                 const struct table *table)
 {
-    return party_sent_begin(&l->sent, party_bottom_train(&l->bottom, table, t->row, t->rows),
+    return party_sent_begin(&l->sent,
+                            party_bottom_train(&l->bottom, table, t->row, t->rows, t->place),
                             t->row, t->rows);
 }
 

@@ -261,9 +261,9 @@ size_t party_work_again(struct party_learner *l, struct party_round *r, struct p
     const uint64_t start = h->setup->clock_us();
     uint32_t rows;
     const uint32_t *row = party_batch(c, l->applied, &rows);
-    const float *x = left_out(c, l->applied)
-                         ? party_bottom_leave_out(&l->bottom, rows)
-                         : party_bottom_train(&l->bottom, h->setup->data.train, row, rows);
+    const float *x = left_out(c, l->applied) ? party_bottom_leave_out(&l->bottom, rows)
+                                             : party_bottom_train(&l->bottom, h->setup->data.train,
+                                                                  row, rows, l->applied);
 
     memcpy(l->bottom.back.received, at, party_step_bytes(l, rows));
     if (l->sent.kept) {

@@ -108,6 +108,8 @@ static enum status init(struct server_predict *p, const struct server_setup *set
         s = server_missing_new(&p->missing, &p->about);
     if (s != STATUS_OK)
         return error_set(err, s, "predictions: %s", status_words(s));
+    p->head.center = m->center;
+    p->head.spread = m->spread;
     return package_weights(m, &p->head.net, err);
 }
 

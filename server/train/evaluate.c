@@ -44,13 +44,12 @@ static void score_apart(struct server_trainer *t, const struct server_task *task
     const uint32_t k = top->outputs;
 
     for (uint32_t r = 0; r < task->rows; r++) {
-        const float *target = t->head.target + (size_t)r * top->targets,
-                    *logits = top->logits + (size_t)r * k;
+        const float *target = t->head.target + (size_t)r * top->targets;
         struct score_board *to =
             validate_row(v, server_task_row(task, r)) ? &t->scores.validate : &t->scores.test;
 
         score_board_add(to, t->head.prob + (size_t)r * k, target, 1,
-                        nn_loss(top->loss, NULL, logits, target, 1, k));
+                        nn_head_row_loss(top, r, target));
     }
 }
 

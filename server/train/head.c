@@ -21,6 +21,7 @@ static size_t anchor_floats(const struct plan *p)
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
                              struct rng *init)
 {
+    static const uint8_t nothing[RNG_KEY_BYTES]; /* each step has its own key */
     struct nn_head shape;
     size_t values, filled, blocks, gradient, words, params, anchor = anchor_floats(p), scratch;
     enum status s;
@@ -57,11 +58,12 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
         h->filled = arena_alloc(&h->arena, filled, sizeof(float));
     CHECK((params == 0 || h->params != NULL) && (anchor == 0 || h->anchor != NULL) &&
           (filled == 0 || h->filled != NULL));
-    return STATUS_OK;
+    return p->model.head_dropout > 0 ? rng_init_key(&h->masks, nothing) : STATUS_OK;
 }
 
 void server_head_deinit(struct server_head *h)
 {
+    rng_deinit(&h->masks);
     arena_deinit(&h->arena);
     *h = (struct server_head){0};
 }
@@ -174,6 +176,7 @@ double server_head_train(struct server_head *h, const struct plan *p, uint64_t s
     double loss;
 
     (void)dropout_of(h->missing, p, step);
+    nn_head_draw_masks(&h->top, p->training.seed, step, rows, &h->masks); /* for all Q passes */
     loss = pass(h, rows, full && h->down.with_gradient ? h->dfused : NULL);
     nn_head_predict(&h->top, h->prob, rows);
     if (nn_net_lost_backward(&h->top.net) > 0) /* what is here was released: it may be told */

@@ -24,10 +24,11 @@ struct server_head {
     float *prob;   /* rows_max x outputs */
     /* d loss / d sum, in its form (common/compress/gradient.h); apart: one for each member. */
     float *values;
-    uint32_t *blob; /* what goes down (common/compress/down.h): down_words(), apart: for each */
-    float *dfused;  /* rows_max x inputs; not factored only, or for stand-ins */
-    float *params;  /* its parameters as they go down; NULL when they do not */
-    float *anchor;  /* its parameters when the round began; NULL without a proximal term */
+    uint32_t *blob;   /* what goes down (common/compress/down.h): down_words(), apart: for each */
+    float *dfused;    /* rows_max x inputs; not factored only, or for stand-ins */
+    float *params;    /* its parameters as they go down; NULL when they do not */
+    float *anchor;    /* its parameters when the round began; NULL without a proximal term */
+    struct rng masks; /* of model.head_dropout; not there without */
     bool missing[PLAN_PARTIES_MAX]; /* parties that the step trained on last did without */
 };
 

@@ -72,6 +72,8 @@ enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
         st = server_best_init(&t->scores.best, p, &t->scores.test);
     if (st == STATUS_OK)
         nn_head_weigh(&t->head.top, setup->labels.train_target, p->shape.train_rows);
+    if (st == STATUS_OK)
+        nn_head_scale(&t->head.top, setup->labels.train_target, p->shape.train_rows);
     if (st == STATUS_OK && aggregation_of(p)->polynomial) {
         t->sweep_row = mem_alloc(wire_evaluate_rows(p), sizeof *t->sweep_row);
         st = t->sweep_row == NULL ? STATUS_MEMORY : STATUS_OK;

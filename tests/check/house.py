@@ -55,6 +55,7 @@ FOREIGN = {
                   'tests/unit/data/test_sqlite.c'),
     'zlib.h': ('common/data/stream.c', 'tests/lib/scratch.c'),
     'protobuf-c/*': ('common/wire/*',),
+    '*onnx.pb-c.h': ('common/onnx/*', 'tests/unit/onnx/*'),
     '*vfl.pb-c.h': ('common/wire/*', 'tests/unit/wire/*', 'tests/fuzz/*', 'tests/sim/mutate.c'),
     'gsl/*': ('tests/bench/*',),
     'flint/*': ('tests/bench/*',),

@@ -138,7 +138,8 @@ def scores(about, logits):
     if about["loss"] == "sigmoid":
         p = 1 / (1 + np.exp(-logits))
         return np.concatenate([1 - p, p], axis=1)
-    return logits
+    center, spread = map(float, about.get("target", "0,1").split(","))
+    return logits * spread + center
 
 
 # The parts of all parties, of which some are missing, as the head takes them.

@@ -101,6 +101,13 @@ static void draw_persons(struct pair *p, struct dice d)
         p->persons = (uint32_t)dice_between(&d, 1, p->options.train_rows);
 }
 
+/* Of a bottom with hidden layers, whose draws are of no record. */
+static void draw_dropout(struct pair *p, struct dice d, bool polynomial)
+{
+    if (!polynomial && dice_percent(&d, 25))
+        p->dropout = 0.4;
+}
+
 static void draw_parties(struct pair *p, struct dice *d)
 {
     static const char *const layers[] = {"[]", "[]", "[3]", "[4, 3]"}, *const activations[] = {
@@ -116,6 +123,7 @@ static void draw_parties(struct pair *p, struct dice *d)
         party_set(p, "model.layers=%s", DICE_PICK(d, layers));
     }
     party_set(p, "model.activation=%s", DICE_PICK(d, activations));
+    draw_dropout(p, dice_of(p->seed, DRAW_DROPOUT, 0), polynomial);
     draw_policy(p, d);
     draw_share(p, dice_of(p->seed, DRAW_VALIDATE, 3));
     for (uint32_t i = 0; i < p->options.parties; i++) {
@@ -238,6 +246,7 @@ void pair_arrange(const struct pair *p, struct sim *s, int side)
         struct sim_party *to = &s->party[i];
 
         to->config.train = p->bottom[i].train;
+        to->config.dropout = p->dropout;
         to->config.clip = p->bottom[i].clip;
         to->config.noise = p->bottom[i].noise;
         fill_party(p, i, side, &to->train, &to->test, &to->predicted);
@@ -393,6 +402,7 @@ void pair_print(const struct pair *p, FILE *to)
     for (uint32_t i = 0; i < p->options.parties; i++)
         fprintf(to, "  --party %u:model.train=%s, clip %g, noise %g\n", i + 1,
                 trains[p->bottom[i].train], p->bottom[i].clip, p->bottom[i].noise);
+    fprintf(to, "  --party '*:model.dropout=%g'\n", p->dropout);
     for (size_t i = 0; i < p->rules_n; i++) {
         const struct sim_rule *r = &p->rule[i];
         fprintf(to, "  %s %s %u of %s%s\n", acts[r->act], wire_kind_name(r->kind), r->nth,

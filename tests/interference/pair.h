@@ -39,6 +39,7 @@ enum {
     DRAW_PERSONS,
     DRAW_QUESTIONS,
     DRAW_VALIDATE,
+    DRAW_DROPOUT,
     DRAW_STEPS
 };
 
@@ -65,6 +66,7 @@ struct pair {
     bool several;               /* options.classes are labels, of which a row has any number */
     const char *share;          /* data.validate, where options.validate_rows is above 0 */
     struct pair_bottom bottom[PAIR_PARTIES_MAX];
+    double dropout; /* of all bottoms that train */
     uint32_t victim;
     bool columns;     /* all of the victim's values differ; else those of `record` */
     uint32_t record;  /* of the training rows, or of those that are predicted */

@@ -56,7 +56,7 @@ static void embed(float *x, float out[(BATCH + ROWS) * WIDTH])
 {
     struct table t = table_of(x);
 
-    memcpy(out, party_bottom_train(&bottom, &t, batch, BATCH), sizeof(float) * BATCH * WIDTH);
+    memcpy(out, party_bottom_train(&bottom, &t, batch, BATCH, 0), sizeof(float) * BATCH * WIDTH);
     memcpy(out + BATCH * WIDTH, party_bottom_evaluate(&bottom, &t, 0, ROWS),
            sizeof(float) * ROWS * WIDTH);
 }

@@ -103,6 +103,7 @@ static enum status read_option(struct want *w, int option, struct error *err)
     case 'p': w->plots = optarg; break;
     case 'h': w->html = optarg; break;
     case 'c': w->csv = optarg; break;
+    case 'S': w->scores = optarg; break;
     case 'u': f->by_curve = true; break;
     case 'i': w->title = optarg; break;
     case 'o': w->command = optarg; break;
@@ -114,14 +115,21 @@ static enum status read_option(struct want *w, int option, struct error *err)
 
 enum status want_read(struct want *w, int argc, char **argv, struct error *err)
 {
-    static const struct option known[] = {
-        {"target", required_argument, NULL, 't'}, {"score", required_argument, NULL, 's'},
-        {"by", required_argument, NULL, 'b'},     {"where", required_argument, NULL, 'w'},
-        {"best", required_argument, NULL, 'e'},   {"by-curve", no_argument, NULL, 'u'},
-        {"base", required_argument, NULL, 'r'},   {"plots", required_argument, NULL, 'p'},
-        {"html", required_argument, NULL, 'h'},   {"csv", required_argument, NULL, 'c'},
-        {"title", required_argument, NULL, 'i'},  {"command", required_argument, NULL, 'o'},
-        {"quiet", no_argument, NULL, 'q'},        {0}};
+    static const struct option known[] = {{"target", required_argument, NULL, 't'},
+                                          {"score", required_argument, NULL, 's'},
+                                          {"by", required_argument, NULL, 'b'},
+                                          {"where", required_argument, NULL, 'w'},
+                                          {"best", required_argument, NULL, 'e'},
+                                          {"by-curve", no_argument, NULL, 'u'},
+                                          {"base", required_argument, NULL, 'r'},
+                                          {"plots", required_argument, NULL, 'p'},
+                                          {"html", required_argument, NULL, 'h'},
+                                          {"csv", required_argument, NULL, 'c'},
+                                          {"title", required_argument, NULL, 'i'},
+                                          {"command", required_argument, NULL, 'o'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"scores", required_argument, NULL, 'S'},
+                                          {0}};
     enum status status = STATUS_OK;
 
     *w = (struct want){.fold = {.best = FOLD_BEST_NONE}};
@@ -132,6 +140,15 @@ enum status want_read(struct want *w, int argc, char **argv, struct error *err)
         return status;
     w->folders = (size_t)(argc - optind);
     w->folder = argv + optind;
+    if (w->scores != NULL) {
+        const struct fold_want *f = &w->fold;
+        const bool folds = f->has_score || f->has_target || f->by > 0 || f->where > 0 ||
+                           f->by_curve || f->best != FOLD_BEST_NONE || f->base != NULL;
+
+        if (w->folders > 0 || w->html != NULL || w->csv != NULL || folds)
+            return error_set(err, STATUS_CONFIG, "--scores goes with --plots and --quiet alone");
+        return STATUS_OK;
+    }
     if (w->folders == 0)
         return error_set(err, STATUS_CONFIG, "which folder? (vfl report --help)");
     if (w->fold.best >= 0 && !w->fold.has_target)

@@ -12,6 +12,7 @@ struct want {
     const char *plots; /* folder for gnuplot's data and script; NULL: none */
     const char *html;  /* the page; it takes the pictures that are in `plots` */
     const char *csv;
+    const char *scores;  /* one table of scores with labels, and no folder; NULL: none */
     const char *title;   /* of the page; NULL: the first run's */
     const char *command; /* how the report was asked for, for the page */
     bool quiet;

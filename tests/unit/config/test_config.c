@@ -157,6 +157,8 @@ static void make_local_sense(struct plan *p)
         p->protocol.label_holders = 0;
     if (p->protocol.local_iterations == 1)
         p->protocol.proximal = 0;
+    if (p->model.head.n == 0 || p->protocol.local_view == VIEW_REFRESHED)
+        p->model.head_dropout = 0;
     if (p->training.learning_rate * p->protocol.proximal > 1)
         p->protocol.proximal = 0.5 / p->training.learning_rate;
     if (p->training.learning_rate * p->training.weight_decay > 1)
@@ -203,6 +205,8 @@ static void make_sense(struct plan *p)
     p->training.stop = fresh.training.stop;
     p->training.patience = fresh.training.patience;
     p->training.best_by = fresh.training.best_by;
+    if (p->model.task != TASK_REGRESSION || p->protocol.local_view == VIEW_REFRESHED)
+        p->training.scale_targets = false;
     if (p->model.task == TASK_REGRESSION)
         p->training.class_weights = CLASS_WEIGHTS_NONE;
     while (p->training.batch % p->protocol.fedvs.segments != 0)
@@ -253,6 +257,8 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
             party.layers = (struct plan_widths){0};
         else /* fedvs alone would want a polynomial */
             party.policy.aggregation[AGGREGATION_MASKED] = true;
+        if (party.layers.n == 0 || party.train == TRAIN_FROZEN)
+            party.dropout = 0;
         if (party.train != TRAIN_DP || party.noise == 0)
             party.noise = party.train == TRAIN_DP ? 1 : 0;
         buf_init(&out, TEXT_MAX);
@@ -400,6 +406,21 @@ static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
     assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.width[0] == 9);
     assert_int_equal(load_bottom("", "model.polynomial.degree=9", &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "in [0, 8]"));
+}
+
+static void test_dropout_is_of_hidden_layers_that_train(void **state)
+{
+    static const char *const none[] = {"model.layers=[]", "model.polynomial.degree=2",
+                                       "model.train=frozen", "model.dropout=0.95"};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(load_bottom("model: {dropout: 0.5}\n", NULL, &err), STATUS_OK);
+    assert_true(party.dropout == 0.5);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        assert_int_equal(load_bottom("model: {dropout: 0.5}\n", none[i], &err), STATUS_CONFIG);
+        assert_non_null(strstr(err.text, "model.dropout"));
+    }
 }
 
 static void test_a_polynomial_with_layers_is_refused_where_the_layers_stand(void **state)
@@ -566,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_the_documented_reference_is_that_of_the_program),
         cmocka_unit_test(test_a_state_leaves_room_for_the_names_in_it),
         cmocka_unit_test(test_a_bottom_is_layered_unless_it_has_a_degree),
+        cmocka_unit_test(test_dropout_is_of_hidden_layers_that_train),
         cmocka_unit_test(test_a_polynomial_with_layers_is_refused_where_the_layers_stand),
         cmocka_unit_test(test_a_party_that_admits_fedvs_alone_needs_a_polynomial),
         cmocka_unit_test(test_fedvs_implies_its_encoding_unless_one_is_given),

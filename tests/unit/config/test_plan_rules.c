@@ -359,44 +359,6 @@ static void test_sigmoid_is_for_two_classes(void **state)
     refuse("model.binary_loss: sigmoid has one output");
 }
 
-static void test_several_labels_are_the_servers_alone(void **state)
-{
-    (void)state;
-    start();
-    p.model.task = TASK_MULTILABEL;
-    p.shape.outputs = 4;
-    pass();
-    p.training.class_weights = CLASS_WEIGHTS_BALANCED;
-    pass();
-    p.protocol.local_view = VIEW_REFRESHED;
-    p.protocol.local_iterations = 2;
-    refuse("model.task: multilabel: parties that refresh their view hold one label");
-    p.model.task = TASK_MULTICLASS;
-    pass();
-}
-
-static void test_micro_scores_are_of_several_labels(void **state)
-{
-    (void)state;
-    for (int m = METRIC_AUC_MICRO; m <= METRIC_F1_MICRO; m++) {
-        start();
-        p.model.task = TASK_MULTILABEL;
-        p.training.stop.metric = (enum plan_metric)m;
-        p.training.stop.value = 0.5;
-        pass();
-        p.training.stop.value = 1.5;
-        refuse("training.stop.value: accuracy, auc");
-        p.training.stop.value = 0.5;
-        p.model.task = TASK_MULTICLASS;
-        refuse("training.stop.metric: auc_micro, auprc_micro and f1_micro are of multilabel");
-        p.model.task = TASK_AUTO;
-        refuse("training.stop.metric: auc_micro, auprc_micro and f1_micro are of multilabel");
-    }
-    p.model.task = TASK_MULTILABEL;
-    p.training.stop.metric = METRIC_R2;
-    refuse("training.stop.metric: r2, mae and rmse are of regression");
-}
-
 static void test_a_stop_has_metric_and_value(void **state)
 {
     (void)state;
@@ -573,8 +535,6 @@ int main(void)
         cmocka_unit_test(test_beta_moves_at_least_one_threshold),
         cmocka_unit_test(test_gaussian_noise_is_said_exactly_once),
         cmocka_unit_test(test_sigmoid_is_for_two_classes),
-        cmocka_unit_test(test_several_labels_are_the_servers_alone),
-        cmocka_unit_test(test_micro_scores_are_of_several_labels),
         cmocka_unit_test(test_a_stop_has_metric_and_value),
         cmocka_unit_test(test_regression_stops_on_what_values_have),
         cmocka_unit_test(test_weights_are_of_classes),

@@ -58,9 +58,34 @@ static void test_steps_without_a_party_need_noise_and_all_else_whole(void **stat
     refuse("training.party_dropout: stand-ins belong to the head");
 }
 
+static void head_dropped(void)
+{
+    start();
+    p.model.head = (struct plan_widths){1, {8}};
+    p.model.head_dropout = 0.5;
+}
+
+static void test_units_of_a_head_are_dropped_where_the_server_alone_has_them(void **state)
+{
+    (void)state;
+    head_dropped();
+    pass();
+    p.protocol.aggregation = AGGREGATION_CODED;
+    pass();
+    head_dropped();
+    p.model.head.n = 0;
+    refuse("model.head_dropout: it is of hidden layers");
+    head_dropped();
+    p.protocol.local_view = VIEW_REFRESHED;
+    refuse("model.head_dropout: a party that computes the loss itself");
+    p.model.head_dropout = 0;
+    pass();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_units_of_a_head_are_dropped_where_the_server_alone_has_them),
         cmocka_unit_test(test_steps_without_a_party_need_noise_and_all_else_whole),
     };
 

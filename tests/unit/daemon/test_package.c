@@ -93,6 +93,47 @@ static void test_a_head_has_its_scores_and_no_columns(void **state)
     packages_deinit(&s);
 }
 
+/* And only such a head: of others no word is said of it, so that packages of before are read. */
+static void test_a_head_of_scaled_targets_says_by_what(void **state)
+{
+    const struct nn_spec spec = {
+        .layers = 1, .width = {2, 1}, .act = {NN_ACT_NONE}, .out_scale = 1, .rows_max = 1};
+    struct arena arena = {0};
+    struct nn_net net;
+    struct package p, got;
+    struct error err = {0};
+    struct buf b, other;
+
+    (void)state;
+    assert_int_equal(arena_init(&arena, nn_net_bytes(&spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&net, &spec, &arena), STATUS_OK);
+    packages_head(&p);
+    mem_free(p.classes);
+    p.classes = NULL;
+    p.plan.model.task = TASK_REGRESSION;
+    p.plan.shape.outputs = 1;
+    p.plan.training.scale_targets = true;
+    p.center = 1000.5F;
+    p.spread = 0.25F;
+    packages_print(&p, &net, &b);
+    package_init(&got);
+    assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
+    assert_true(got.center == p.center && got.spread == p.spread);
+    buf_init(&other, SIZE_MAX);
+    packages_with(&other, &b, "1000.5,0.25", "1000.5,0.00");
+    assert_int_equal(packages_parse(&other, other.len), STATUS_DATA);
+    buf_deinit(&other);
+    buf_deinit(&b);
+    p.plan.training.scale_targets = false;
+    packages_print(&p, &net, &b);
+    assert_null(memmem(b.data, b.len, "\"target\"", 8));
+    assert_int_equal(packages_parse(&b, b.len), STATUS_OK);
+    package_deinit(&got);
+    package_deinit(&p);
+    buf_deinit(&b);
+    arena_deinit(&arena);
+}
+
 /* Each bit of the metadata counts, and no length but the whole will do. */
 static void test_a_changed_or_cut_package_is_refused(void **state)
 {
@@ -294,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_bottom_comes_back_as_it_was),
         cmocka_unit_test(test_a_head_has_its_scores_and_no_columns),
+        cmocka_unit_test(test_a_head_of_scaled_targets_says_by_what),
         cmocka_unit_test(test_a_changed_or_cut_package_is_refused),
         cmocka_unit_test(test_a_table_is_prepared_as_the_package_says),
         cmocka_unit_test(test_a_package_of_each_role_is_a_seed),

@@ -58,7 +58,7 @@ static void test_backward_is_x_dy_and_dy_w(void **state)
 
     (void)state;
     start(&s);
-    dense_delta(&s.l, s.dx, s.wt, ROWS);
+    dense_delta(&s.l, false, s.dx, s.wt, ROWS);
     dense_gradients(&s.l, s.x, ROWS);
     for (size_t i = 0; i < IN; i++)
         for (size_t j = 0; j < OUT; j++) {
@@ -92,9 +92,9 @@ static void test_without_dx_the_other_gradients_are_the_same(void **state)
     (void)state;
     start(&s);
     start(&t);
-    dense_delta(&s.l, s.dx, s.wt, ROWS);
+    dense_delta(&s.l, false, s.dx, s.wt, ROWS);
     dense_gradients(&s.l, s.x, ROWS);
-    dense_delta(&t.l, NULL, NULL, ROWS);
+    dense_delta(&t.l, false, NULL, NULL, ROWS);
     dense_gradients(&t.l, t.x, ROWS);
     assert_memory_equal(s.dw, t.dw, sizeof s.dw);
     assert_memory_equal(s.db, t.db, sizeof s.db);

@@ -1,0 +1,33 @@
+/* masks.h -- what a step does without: hidden units of the bottom (model.dropout), or all of it.
+ *
+ * Of a step the masks are drawn once, before its batch is embedded, and stand for all its local
+ * iterations.  They depend on no record: neither releases nor claims know of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_PARTY_TRAIN_MASKS_H
+#define COLONNADE_PARTY_TRAIN_MASKS_H
+
+#include "common/crypto/rng.h"
+#include "common/nn/net.h"
+
+#include <stdbool.h>
+
+/* Written by masks.c, and `nothing` by bottom.c. */
+struct party_masks {
+    float *nothing; /* zeros, for a batch that does without this party; NULL: there is none */
+    struct rng rng; /* the system's generator, but in seeded runs */
+    bool seeded;
+    uint64_t seed;
+    uint32_t party;
+};
+
+/* m is zeroed.  Nothing is drawn without dropout in the spec, and no generator is asked for. */
+enum status party_masks_init(struct party_masks *m, const struct nn_spec *spec) MUST_USE;
+/* --insecure-seed: what is drawn depends on seed, party and step alone. */
+void party_masks_seed(struct party_masks *m, uint64_t seed, uint32_t party);
+void party_masks_deinit(struct party_masks *m); /* safe on a zeroed struct */
+
+void party_masks_draw(struct party_masks *m, struct nn_net *net, uint64_t step, uint32_t rows);
+
+#endif
