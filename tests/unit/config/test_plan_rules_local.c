@@ -370,8 +370,8 @@ static void test_identity_is_as_wide_as_the_outputs(void **state)
     pass();
     p.shape.outputs = 4;
     refuse("model.embedding: with output identity the embedding is the outputs, so it must be as "
-           "wide: 1 for regression and sigmoid, 2 for binary softmax, the classes for multiclass "
-           "(embedding 3, 4 outputs)");
+           "wide: 1 for regression and sigmoid, 2 for binary softmax, the classes for multiclass, "
+           "the labels for multilabel (embedding 3, 4 outputs)");
     p.model.embedding = 4;
     pass();
     p.model.embedding = 3;
