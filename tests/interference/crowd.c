@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/task.h"
 #include "tests/interference/pair.h"
 #include "tests/interference/plan.h"
 #include "tests/interference/play.h"
@@ -40,7 +41,7 @@ struct board {
     uint64_t now, done; /* the seed under way; pairs that came to their end */
     uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
-    uint64_t once, strict, encoding[PLAN_ENCODINGS], task[TASK_REGRESSION + 1];
+    uint64_t once, strict, encoding[PLAN_ENCODINGS], task[PLAN_TASKS];
     uint64_t validated, patient, evaluated; /* with rows kept back; what differs is evaluated */
     bool moved[PLAN_KEYS_N];
 };
@@ -167,8 +168,9 @@ static void print_board(const struct board *b, double took)
     printf("  encodings:");
     for (size_t e = 0; e < PLAN_ENCODINGS; e++)
         printf(" %s %" PRIu64, encodings[e], b->encoding[e]);
-    printf("\n  tasks: binary %" PRIu64 " multiclass %" PRIu64 " regression %" PRIu64,
-           b->task[TASK_BINARY], b->task[TASK_MULTICLASS], b->task[TASK_REGRESSION]);
+    printf("\n  tasks:");
+    for (size_t t = TASK_BINARY; t < PLAN_TASKS; t++)
+        printf(" %s %" PRIu64, task_names[t], b->task[t]);
     printf("; once %" PRIu64 "; default policy %" PRIu64 "; more features %" PRIu64 "\n", b->once,
            b->strict, b->wider);
     printf("  rows kept back %" PRIu64 ", the best model of them %" PRIu64
@@ -190,7 +192,7 @@ static uint64_t too_little(const struct board *b, const struct crowd *c)
     const size_t unmoved =
         c->kind == PAIR_TRAINS && b->done >= MANY ? pair_plan_unmoved(b->moved) : 0;
 
-    for (size_t t = TASK_BINARY; t <= TASK_REGRESSION; t++)
+    for (size_t t = TASK_BINARY; t < PLAN_TASKS; t++)
         rare += b->done >= MANY && b->task[t] * 100 < b->done * TASK_PERCENT_MIN;
     if (rare > 0)
         printf("FAIL  %" PRIu64 " tasks have fewer than %d %% of the pairs\n", rare,
