@@ -126,6 +126,8 @@ struct config_policy {
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
     uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
+    uint32_t contribute_rows;            /* of one job of contributions, at most; 0: none */
+    uint32_t contribute_columns;         /* the first ones, that one may mix up */
     uint32_t id_mismatches;              /* other lists of ids of one other end, at most */
     bool encoding[PLAN_ENCODINGS];       /* by enum plan_encoding */
     bool aggregation[PLAN_AGGREGATIONS]; /* by enum plan_aggregation */

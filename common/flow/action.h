@@ -40,6 +40,7 @@ struct action_charge {
     struct account_entry mechanism;
     enum wire_purpose purpose;
     bool predicts;       /* rows are of the table of predictions, whatever the purpose */
+    bool contributes;    /* and asked for to see what each party adds */
     uint32_t unknown;    /* ids that were asked for and are in no row: counted with the charge */
     bool give_back;      /* reserved but never sent; or, of no rounds, only `seen` */
     const uint8_t *plan; /* WIRE_DIGEST_BYTES: the plan's digest */

@@ -245,7 +245,7 @@ static void was_dealt(struct sim *s, uint32_t party, struct dealt new)
 
 static bool predicts(const struct party_session *p)
 {
-    return p->job == &party_predict_job;
+    return party_predicts(p->job);
 }
 
 /* A probe lets out nothing of a record. */

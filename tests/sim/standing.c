@@ -171,7 +171,7 @@ static void party_ended(struct sim_party *p, enum wire_outcome outcome)
 {
     struct buf older = p->disk.before;
 
-    if (!p->playing || p->session->job == &party_predict_job)
+    if (!p->playing || party_predicts(p->session->job))
         return; /* stopped between two jobs, or of what nobody goes on with */
     if (!party_checkpoint_needed(party_session_report(p->session), outcome)) {
         p->disk.saved.len = p->disk.before.len = 0;
@@ -257,10 +257,12 @@ static void ask_as_told(struct server_session *server, const struct standing_que
 
     if (q->batch > 0 && q->batch < p->about.batch)
         p->about.batch = q->batch;
-    server_missing_free(&p->missing); /* there may be more rounds */
-    CHECK(server_missing_new(&p->missing, &p->about) == STATUS_OK);
     for (uint32_t i = 0; i < SIM_PARTIES_MAX; i++)
         p->about.absent[i] = q->absent >> i & 1;
+    contribution_deinit(&p->asks);
+    CHECK(contribution_of(&p->asks, &p->about) == STATUS_OK);
+    server_missing_free(&p->missing); /* there may be more rounds */
+    CHECK(server_missing_new(&p->missing, p->about.rows) == STATUS_OK);
     for (uint32_t i = 0; i < server->fed.terms.roster->n; i++)
         server->fed.peer[i].barred = q->denied >> i & 1;
     if (q->denied != 0) /* whatever a right server makes of the plan */
