@@ -166,8 +166,8 @@ static enum status load_asked(struct server_inputs *in, const struct options *o,
     if (o->own_value[OWN_TRANSCRIPT] != NULL || o->export_file != NULL ||
         o->own_value[OWN_FORGET_IDS] != NULL)
         return error_set(err, STATUS_CONFIG,
-                         "--predict and --contribute go without --transcript, --export and "
-                         "--ids-forget");
+                         "--%s goes without --transcript, --export and --ids-forget",
+                         contributes ? "contribute" : "predict");
     return server_asked_load(in, o, &wanted, err);
 }
 

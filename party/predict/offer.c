@@ -282,8 +282,9 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s != STATUS_OK)
         return s;
     if (!p->planned)
-        log_info("%s asks for %u rows, %u times each, by the model of run %s",
-                 p->setup->roster->server.name, p->about.rows, p->asks.n, p->about.run);
+        log_info("%s asks for %u rows%s by the model of run %s, each %u times",
+                 p->setup->roster->server.name, p->about.rows,
+                 p->contributes ? ", for contributions," : "", p->about.run, p->asks.n);
     memcpy(p->digest, digest, sizeof digest);
     p->planned = true;
     return STATUS_OK;
