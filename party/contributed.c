@@ -9,15 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static uint32_t columns_of(const struct schema *s)
-{
-    uint32_t n = 0;
-
-    for (size_t i = 0; i < s->n; i++)
-        n += schema_width(&s->column[i]) > 0;
-    return n;
-}
-
 /* 0: there was no memory for it. */
 static uint32_t sets_of(uint32_t parties)
 {
@@ -58,8 +49,7 @@ static enum status print_times(const struct price *p, const struct party_inputs 
 enum status contributed_print(const struct price *p, const struct party_inputs *in, struct buf *out)
 {
     const uint32_t parties = (uint32_t)in->roster.n, sets = sets_of(parties),
-                   has = columns_of(&in->model.schema),
-                   mixed = in->config.policy.contribute_columns;
+                   has = (uint32_t)in->model.schema.n, mixed = in->config.policy.contribute_columns;
     enum status s;
 
     if (prediction_is_exact(&p->plan))

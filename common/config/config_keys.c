@@ -289,9 +289,9 @@ static const struct key party_keys[] = {
              "takes part in none."},
     {"policy.contribute.columns", KEY_U32, PARTY(policy.contribute_columns), .lo = 0, .hi = 1024,
      .fallback = "0",
-     .help = "Columns, from the first of data.predict on, that a job of contributions may mix up "
-             "among its rows to see what each adds, by their number from 1; the server learns how "
-             "many it may ask for, and no name."},
+     .help = "The first so many columns of the table may be mixed up among the rows of a job of "
+             "contributions, to see what each adds; they are asked for by number, and the server "
+             "learns no name."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encoding_names,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,

@@ -87,23 +87,19 @@ static enum status check_rows(const struct party_predict *p)
     return STATUS_OK;
 }
 
-/* Are there so many, and what are they called?  Their number is public, since the policy says it;
- * the names stay in this party's log. */
-static enum status columns_check(const struct party_predict *p, uint32_t n)
+/* Are there so many, and what are they called?  Columns are those of the table, whatever its
+ * records have made of them, so that their number tells nothing of these; names stay in this
+ * party's log. */
+static enum status check_columns(const struct party_predict *p, uint32_t n)
 {
     const struct schema *schema = &p->setup->answers.model->schema;
-    uint32_t column = 0;
 
-    for (size_t i = 0; i < schema->n && column < n; i++) {
-        if (schema_width(&schema->column[i]) == 0)
-            continue;
-        column++;
-        if (!p->planned)
-            log_info("contributions: column %u is \"%s\"", column, schema->column[i].name);
-    }
-    return column == n ? STATUS_OK
-                       : error_set(p->error, STATUS_CONFIG,
-                                   "policy.contribute.columns: the model has fewer columns");
+    if (n > schema->n)
+        return error_set(p->error, STATUS_CONFIG,
+                         "policy.contribute.columns: the model has %zu columns", schema->n);
+    for (uint32_t i = 0; i < n && !p->planned; i++)
+        log_info("contributions: column %u is \"%s\"", i + 1, schema->column[i].name);
+    return STATUS_OK;
 }
 
 /* What is asked of each row: all of it is known now, and priced before anything is sent. */
@@ -128,7 +124,7 @@ static enum status check_asks(struct party_predict *p)
         return error_set(p->error, STATUS_POLICY,
                          "policy.contribute.columns: column %u is to be mixed up, %u are the most",
                          end, policy->contribute_columns);
-    return columns_check(p, end);
+    return check_columns(p, end);
 }
 
 static enum status price(struct party_predict *p)

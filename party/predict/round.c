@@ -216,20 +216,18 @@ static void view_round(struct party_predict *p)
     trail_view(p->round.view, &p->hash, &p->trail, &at);
 }
 
-/* A column is all that is made of it: its features stand side by side. */
-static void mix(struct party_predict *p, const struct contribution_ask *of)
+/* A column is all that is made of it: its features stand side by side, and may be none. */
+static void mix(struct party_predict *p, uint32_t column)
 {
     const struct table *t = p->setup->answers.rows;
     const struct predict_round *r = &p->round;
     const struct schema *schema = &p->setup->answers.model->schema;
-    size_t first = 0, width = 0;
-    uint32_t column = 0, k = 0;
+    const size_t width = schema_width(&schema->column[column]);
+    size_t first = 0;
+    uint32_t k = 0;
 
-    for (size_t i = 0; i < schema->n && column <= of->column; i++) {
-        first += width;
-        width = schema_width(&schema->column[i]);
-        column += width > 0;
-    }
+    for (uint32_t i = 0; i < column; i++)
+        first += schema_width(&schema->column[i]);
     for (uint32_t i = 0; i < r->rows; i++)
         if (r->row[i] < t->rows)
             memcpy(p->x + i * t->cols + first,
@@ -256,7 +254,7 @@ static float *embed(struct party_predict *p)
             memset(to, 0, cols * sizeof *to);
     }
     if (mixes != NULL)
-        mix(p, mixes);
+        mix(p, mixes->column);
     /* The net's own room, and nobody goes back through it. */
     h = (float *)(uintptr_t)nn_net_forward(&p->net, p->x, r->rows);
     for (uint32_t i = 0; i < r->rows; i++)

@@ -37,14 +37,8 @@ static void make_models(struct play *p)
                                    .out_scale = (float)p->plan.protocol.clip,
                                    .rows_max = 1};
 
-    for (uint32_t i = 0; i < PARTIES; i++) {
-        struct schema *schema = &p->player[i].model.schema;
-
+    for (uint32_t i = 0; i < PARTIES; i++)
         packages_bottom(&p->player[i].model, &p->plan, &bottom, i);
-        assert_int_equal(schema_init(schema, COLS), STATUS_OK);
-        for (uint32_t c = 0; c < COLS; c++)
-            schema->column[c].kind = SCHEMA_NUMBER;
-    }
     packages_head(&p->head, &p->plan, PARTIES);
 }
 

@@ -151,7 +151,7 @@ static void one_column(struct play *p)
 
 static void a_column_that_is_not_there(struct play *p)
 {
-    p->player[MIXER].model.schema.column[1].kind = SCHEMA_IGNORED;
+    p->player[MIXER].model.schema.n = 1;
 }
 
 /* Each row can be paid for once, or as often as predictions would need. */
@@ -172,7 +172,7 @@ static void test_policies_refuse_before_anything_is_charged(void **state)
     expect_refused(predictions_clear, takes_no_part, "p3 refuses");
     expect_refused(predictions_clear, takes_fewer_rows, "2500 rows are asked for, 2499");
     expect_refused(predictions_clear, one_column, "column 2 is to be mixed up, 1 are the most");
-    expect_refused(predictions_clear, a_column_that_is_not_there, "fewer columns");
+    expect_refused(predictions_clear, a_column_that_is_not_there, "the model has 1 columns");
 }
 
 static void expect_budget(void (*change)(struct play *p), const char *who)
