@@ -32,7 +32,12 @@ def points(x, y, test, columns, name):
     of = []
     for seed in range(5):
         model = HistGradientBoostingClassifier(
-            random_state=seed, max_iter=150, learning_rate=0.06, max_leaf_nodes=15, l2_regularization=1.0, early_stopping=False
+            random_state=seed,
+            max_iter=150,
+            learning_rate=0.06,
+            max_leaf_nodes=15,
+            l2_regularization=1.0,
+            early_stopping=False,
         )
         p = model.fit(x[~test][:, columns], y[~test]).predict_proba(x[test][:, columns])[:, 1]
         of.append(accuracy_score(y[test], p > 0.5) if name == "phishing" else roc_auc_score(y[test], p))
