@@ -31,9 +31,9 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return ledger_takes(((struct party_run *)owner)->books.ledger, mechanism);
 }
 
-static enum status may_answer(void *owner, struct error *err)
+static enum status may_answer(void *owner, uint32_t rows, struct error *err)
 {
-    return books_may_answer(&((struct party_run *)owner)->books, err);
+    return books_may_answer(&((struct party_run *)owner)->books, rows, err);
 }
 
 static uint64_t sequence(void *owner)
