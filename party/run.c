@@ -73,6 +73,17 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
     return guesses_equal(&((struct party_run *)owner)->guesses, keys, n, list, err);
 }
 
+static enum status from(void *owner, const struct plan *plan, struct package *out,
+                        struct error *err)
+{
+    const struct party_run *r = owner;
+    enum status s = models_load_from(r->in->config.state, plan, out, err);
+
+    if (s == STATUS_OK && out->role != PACKAGE_BOTTOM)
+        s = error_set(err, STATUS_CONFIG, "training.from: run %s has a head here", out->run);
+    return s;
+}
+
 /* --- one job after another --- */
 
 static const struct table no_rows;
@@ -189,7 +200,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .start = {.weights = r->in->weights.data,
                   .weights_n = r->in->weights.len,
                   .seeded = r->options->seeded,
-                  .seed = r->options->seed},
+                  .seed = r->options->seed,
+                  .from = from},
         .ledger = {.owner = r,
                    .spent = spent,
                    .takes = takes,

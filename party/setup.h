@@ -67,6 +67,10 @@ struct party_start {
     size_t weights_n;
     bool seeded; /* --insecure-seed */
     uint64_t seed;
+    /* The own package of the run that a plan goes on from: `out` is initialised; by the setup's
+     * owner.  NULL: there are none. */
+    enum status (*from)(void *owner, const struct plan *plan, struct package *out,
+                        struct error *err);
 };
 
 /* What the ledger says when it is asked. */
