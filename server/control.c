@@ -99,10 +99,10 @@ static unsigned code_of(enum status s)
 
 static json_t *show(const struct queue_job *j)
 {
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
                      (int)j->number, "kind", queue_kind_names[j->kind], "state",
-                     queue_state_names[j->state], "run", j->run, "model", j->model, "without",
-                     j->without, "outcome", j->outcome, "error", j->error, "submitted",
+                     queue_state_names[j->state], "run", j->run, "model", j->model, "by", j->by,
+                     "without", j->without, "outcome", j->outcome, "error", j->error, "submitted",
                      (json_int_t)j->submitted_s, "began", (json_int_t)j->began_s, "ended",
                      (json_int_t)j->ended_s, "tries", (int)j->tries);
 }
@@ -120,7 +120,7 @@ static void list(const struct queue *q, struct http_answer *out)
 
 /* What a request says of a job. */
 struct wish {
-    const char *kind, *text, *model, *absent, *columns;
+    const char *kind, *text, *model, *absent, *by, *columns;
     size_t text_n;
     int least, orders;
     bool plan, ids;
@@ -128,11 +128,11 @@ struct wish {
 
 static enum status read_wish(struct wish *w, json_t *from, struct error *err)
 {
-    *w = (struct wish){.model = "", .absent = "", .columns = ""};
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?i, s?i, s?s !}", "kind", &w->kind, "plan",
-                    &w->text, &w->text_n, "ids", &w->text, &w->text_n, "model", &w->model, "absent",
-                    &w->absent, "min_parties", &w->least, "permutations", &w->orders, "columns",
-                    &w->columns) != 0 ||
+    *w = (struct wish){.model = "", .absent = "", .by = "", .columns = ""};
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind", &w->kind,
+                    "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "model", &w->model,
+                    "absent", &w->absent, "by", &w->by, "min_parties", &w->least, "permutations",
+                    &w->orders, "columns", &w->columns) != 0 ||
         w->text == NULL)
         return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
     w->plan = json_object_get(from, "plan") != NULL;
@@ -147,8 +147,8 @@ static enum status check_wish(const struct wish *w, enum queue_kind kind, struct
     if (w->ids == trains || w->plan != trains)
         return error_set(err, STATUS_DATA,
                          "a plan is for train, and ids are for predict and contribute");
-    if (trains && w->model[0] != 0)
-        return error_set(err, STATUS_DATA, "model is for predict and contribute");
+    if (trains && (w->model[0] != 0 || w->by[0] != 0))
+        return error_set(err, STATUS_DATA, "model and by are for predict and contribute");
     if (kind != QUEUE_PREDICT && (w->absent[0] != 0 || w->least != 0))
         return error_set(err, STATUS_DATA, "absent and min_parties are for predict");
     if (kind != QUEUE_CONTRIBUTE && (w->columns[0] != 0 || w->orders != 0))
@@ -180,6 +180,9 @@ static enum status read_job(struct queue_job *job, const struct wish *w, struct 
         strlen(w->columns) >= sizeof job->columns ||
         w->columns[strspn(w->columns, KEY_TEXT_HOST ",=")] != 0)
         return error_set(err, STATUS_DATA, "no name of a run, or too many parties");
+    if (w->by[0] != 0 && !cert_name_is(w->by, strlen(w->by)))
+        return error_set(err, STATUS_DATA, "by: %s", CERT_NAME_RULE);
+    snprintf(job->by, sizeof job->by, "%s", w->by);
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->absent, sizeof job->absent, "%s", w->absent);
     snprintf(job->columns, sizeof job->columns, "%s", w->columns);

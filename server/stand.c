@@ -103,6 +103,7 @@ static enum status load_predictions(struct stand *s, struct error *err)
     const struct server_wanted wanted = {.run = s->job.model,
                                          .ids = ids,
                                          .absent = s->job.absent[0] != 0 ? s->job.absent : NULL,
+                                         .by = s->job.by,
                                          .min_parties = s->job.min_parties,
                                          .contributed =
                                              s->job.kind == QUEUE_CONTRIBUTE ? &want : NULL};

@@ -1,10 +1,10 @@
 /* job.c -- vfl-job: jobs into the queue of a server that stands, and what has become of them.
  *
  *   vfl-job [--state DIR] submit train PLAN             keys of the plan, YAML
- *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--min-parties N] IDS
- *                                                                              one id a line
+ *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--by NAME]
+ *                                      [--min-parties N] IDS               one id a line
  *   vfl-job [--state DIR] submit contribute [--model RUN] [--permutations N] [--columns NAME=N,...]
- *                                           IDS    or a table id,..., of which only ids are sent
+ *                                      [--by NAME] IDS    or a table id,..., whose ids are sent
  *   vfl-job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores N
  *                         | without N | answers N
  *
@@ -42,21 +42,22 @@ enum {
 static const char usage[] =
     "usage: vfl job [--state DIR] submit train PLAN\n"
     "       vfl job [--state DIR] submit predict [--model RUN] [--absent NAME,...]\n"
-    "                                       [--min-parties N] IDS\n"
+    "                                       [--by NAME] [--min-parties N] IDS\n"
     "       vfl job [--state DIR] submit contribute [--model RUN] [--permutations N]\n"
-    "                                       [--columns NAME=N,...] IDS | TABLE.csv\n"
+    "                                       [--columns NAME=N,...] [--by NAME] IDS | TABLE.csv\n"
     "       vfl job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores "
     "N | without N\n"
     "                             | answers N\n"
     "  --state DIR        the server's state directory; without it the working directory\n"
     "  --model RUN        whose model predicts; without it the one in use\n"
     "  --absent NAME,...  parties that answer with a constant\n"
+    "  --by NAME          for whom: parties are told, and log it (predict.by)\n"
     "  --min-parties N    so many answer where others stay away (predict.wait_ms)\n"
     "  --permutations N   of N orders of the parties instead of all sets of them\n"
     "  --columns NAME=N,...  and with each of the first N columns of that party mixed up\n";
 
 struct asked {
-    const char *state, *model, *absent, *columns;
+    const char *state, *model, *absent, *by, *columns;
     int min_parties;  /* 0: as the server is configured */
     int permutations; /* 0: likewise */
 };
@@ -215,13 +216,14 @@ static bool is_text(const char *word)
  * that is none in UTF-8. */
 static json_t *describe(const struct asked *o, const char *kind, const struct buf *text)
 {
-    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:o*, s:o*}", "kind", kind,
-                     strcmp(kind, "train") == 0 ? "plan" : "ids",
-                     text->len > 0 ? (char *)text->data : "", text->len, "model",
-                     strcmp(kind, "train") == 0 ? NULL : o->model, "absent", o->absent, "columns",
-                     o->columns, "min_parties",
-                     o->min_parties > 0 ? json_integer(o->min_parties) : NULL, "permutations",
-                     o->permutations > 0 ? json_integer(o->permutations) : NULL);
+    const bool trains = strcmp(kind, "train") == 0;
+
+    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:s*, s:o*, s:o*}", "kind", kind,
+                     trains ? "plan" : "ids", text->len > 0 ? (char *)text->data : "", text->len,
+                     "model", trains ? NULL : o->model, "absent", trains ? NULL : o->absent, "by",
+                     trains ? NULL : o->by, "columns", o->columns, "min_parties",
+                     !trains && o->min_parties > 0 ? json_integer(o->min_parties) : NULL,
+                     "permutations", o->permutations > 0 ? json_integer(o->permutations) : NULL);
 }
 
 /* Of a table, id,label say, its first column: labels are sent to nobody. */
@@ -257,8 +259,9 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
     s = file_read(file, &text, err);
     if (strcmp(kind, "contribute") == 0)
         keep_ids(&text);
-    if (s == STATUS_OK && !(is_text(o->model) && is_text(o->absent) && is_text(o->columns)))
-        s = error_set(err, STATUS_DATA, "--columns, --model, --absent: no text in UTF-8");
+    if (s == STATUS_OK &&
+        !(is_text(o->model) && is_text(o->absent) && is_text(o->by) && is_text(o->columns)))
+        s = error_set(err, STATUS_DATA, "--columns, --model, --absent, --by: no text in UTF-8");
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)
@@ -380,6 +383,7 @@ int main(int argc, char **argv)
                                             {"min-parties", required_argument, NULL, 'p'},
                                             {"permutations", required_argument, NULL, 'n'},
                                             {"columns", required_argument, NULL, 'c'},
+                                            {"by", required_argument, NULL, 'b'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     struct asked o = {.state = "."};
@@ -391,6 +395,7 @@ int main(int argc, char **argv)
         case 's': o.state = optarg; break;
         case 'm': o.model = optarg; break;
         case 'a': o.absent = optarg; break;
+        case 'b': o.by = optarg; break;
         case 'p': o.min_parties = is_number(optarg) ? atoi(optarg) : -1; break;
         case 'n': o.permutations = is_number(optarg) ? atoi(optarg) : -1; break;
         case 'c': o.columns = optarg; break;

@@ -85,9 +85,10 @@ static struct server_next begin(void *state, struct actions *a)
 {
     struct server_predict *p = state;
 
-    log_info("asking %u parties for %s %llu to %llu of %llu, by the model of run %s", p->fed->set.n,
-             p->asked.asks == NULL ? "rows" : "answers", (unsigned long long)p->place + 1,
-             (unsigned long long)p->places, (unsigned long long)p->places, p->about.run);
+    log_info("asking %u parties for %s %llu to %llu of %llu, by the model of run %s, for %s",
+             p->fed->set.n, p->asked.asks == NULL ? "rows" : "answers",
+             (unsigned long long)p->place + 1, (unsigned long long)p->places,
+             (unsigned long long)p->places, p->about.run, p->about.by);
     return open_round(p, a);
 }
 

@@ -14,7 +14,8 @@
 
 #include <cmocka.h>
 
-static const struct prediction about = {.run = "0123456789abcdef", .rows = 10, .batch = 4};
+static const struct prediction about = {
+    .run = "0123456789abcdef", .rows = 10, .batch = 4, .by = "clinic"};
 
 /* Everybody, all but parties 0 and 2, all but 70, column 3 of party 1. */
 static void make(struct contribution *c)
