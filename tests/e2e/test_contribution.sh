@@ -70,6 +70,26 @@ expect 0 'sets *all 8' 'under noise' "$vfl" contribution --run pbm --data new.cs
 within 'a party of noise adds nothing' -300 300 "$(value pbm 1 p3 shapley)"
 same "$((400 * 7))" "$(released pbm 2)" 'each answer is charged'
 
+# --- more than six parties; labels that are texts, and several of a row ---
+"$vfl" cluster --parties 7 --set training.epochs=1 --seed 5 --quiet --out seven || not_ok 'training'
+expect 0 'orders *16 of the parties' 'of seven parties some orders' \
+    "$vfl" contribution --run seven --data "$root/tests/data/breast_cancer.csv.gz" --resamples 2
+awk -F, -v OFS=, 'NR == 1 { print; next } { $NF = $NF ? "benign" : "\"malignant, they say\""; print }' all.csv >text.csv
+awk -F, -v OFS=, 'NR == 1 { print $0, "large"; next } { print $0, ($2 > 15) }' all.csv >several.csv
+clear='--set protocol.encoding=float32 --set protocol.aggregation=clear --set training.epochs=8'
+kind() { # FILE LABEL OPTIONS...
+    of=$1 label=$2
+    shift 2
+    # shellcheck disable=SC2086 # clear: words
+    "$vfl" cluster --train "$of.csv" --label "$label" --columns "$columns" $clear --seed 5 --quiet --out "$of" "$@" ||
+        not_ok "training $of"
+    expect 0 'rows  *569' "$of" "$vfl" contribution --run "$of" --data "$of.csv" --resamples 2
+    within 'a party of noise adds little' -300 300 "$(value "$of" 1 p3 shapley)"
+    within 'another one more' 301 10000 "$(value "$of" 1 p1 shapley)"
+}
+kind text label --positive benign
+kind several label+large
+
 # --- what is refused ---
 trained fixed --set protocol.encoding=fixed || not_ok 'training'
 expect 2 'contributions, under an encoding without noise' 'not of exact sums' \
@@ -104,7 +124,8 @@ echo $! >server.pid
 wait_until [ -s pbm/server/address ] && wait_until [ -S pbm/server/control ] || not_ok 'no server that stands'
 for i in 1 2 3; do
     "$VFL_BIN/vfl-party" -c pbm/party-$i/config.yaml --insecure-seed 5 --set stand=true \
-        --set server="$(cat pbm/server/address)" --set data.predict="$PWD/pbm/contributions/1/data/party-$i-predict.csv" \
+        --set server="$(cat pbm/server/address)" \
+        --set data.predict="$PWD/pbm/contributions/1/data/party-$i-predict.csv" \
         --set policy.contribute.max_rows=20 --set policy.contribute.columns=1 >party-$i.log 2>&1 &
     echo $! >party-$i.pid
 done
