@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/data/decimal.h"
 #include "common/data/idx.h"
+#include "common/data/npy.h"
 #include "common/data/order.h"
 #include "common/data/text.h"
 #include "common/data/when.h"
@@ -498,14 +499,19 @@ enum status intake_read(struct table *t, struct schema *schema, const char *path
                         const struct intake_want *want, struct error *err)
 {
     struct intake in = {.t = t, .schema = schema, .want = want, .sorted = true};
-    const struct table_want idx_want = {.labels = want->labels, .group = want->group};
-    bool idx = false;
-    enum status s;
+    const struct table_want counted = {.labels = want->labels, .group = want->group};
+    bool idx = false, npy = false;
+    enum status s = STATUS_OK;
 
     *t = (struct table){0};
-    s = idx_is(&idx, path, err);
+    if (!source_is_server(path))
+        s = idx_is(&idx, path, err);
+    if (s == STATUS_OK && !idx && !source_is_server(path))
+        s = npy_is(&npy, path, err);
     if (s == STATUS_OK)
-        s = idx ? idx_read(t, path, &idx_want, err) : read_source(&in, path, err);
+        s = idx   ? idx_read(t, path, &counted, err)
+            : npy ? npy_read(t, path, &counted, err)
+                  : read_source(&in, path, err);
     if (s == STATUS_OK)
         return s;
     table_deinit(t);

@@ -7,6 +7,7 @@
 #include "common/data/csv.h"
 #include "common/data/order.h"
 #include "common/data/sqlite.h"
+#include "common/data/stream.h"
 #include "common/data/table.h"
 #include "common/data/text.h"
 
@@ -115,11 +116,9 @@ static enum status check_unique(const struct source *s, struct error *err)
     return status;
 }
 
-static bool ends_with(const char *path, const char *ending)
+bool source_is_server(const char *path)
 {
-    const size_t n = strlen(path), m = strlen(ending);
-
-    return n >= m && strcmp(path + n - m, ending) == 0;
+    return strncmp(path, "postgres:", 9) == 0 || strncmp(path, "odbc:", 5) == 0;
 }
 
 enum status source_open(struct source *s, const char *path, const struct source_options *o,
@@ -129,7 +128,7 @@ enum status source_open(struct source *s, const char *path, const struct source_
     bool sqlite = false;
 
     *s = (struct source){.path = path};
-    if (!ends_with(path, ".csv") && !ends_with(path, ".csv.gz"))
+    if (!stream_is_csv(path))
         status = sqlite_is(&sqlite, path, err);
     if (status == STATUS_OK)
         status = sqlite ? sqlite_open(s, o, err) : csv_open(s, o, err);

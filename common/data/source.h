@@ -63,6 +63,10 @@ struct source {
     void *state;       /* the kind's own */
 };
 
+/* Does it name a table of a database server, and no file: postgres:SERVICE or odbc:DSN, and perhaps
+ * /TABLE or /SCHEMA/TABLE?  (A file of such a name is ./postgres:...) */
+bool source_is_server(const char *path);
+
 /* By the file's name, or its content when the name says nothing.  s is zeroed on failure.
  * STATUS_DATA with path, place and reason. */
 enum status source_open(struct source *s, const char *path, const struct source_options *o,

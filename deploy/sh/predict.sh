@@ -57,7 +57,9 @@ predict_read_plan() {
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
     netns=no positive='' group=$(sed -n 's/^group //p' "$out/plan.txt") ending=csv
-    [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] || ending=idx
+    for word in idx npy; do
+        [ -z "$(sed -n "s/^$word-train //p" "$out/plan.txt")" ] || ending=$word
+    done
     names=
     for i in $(printf '%s' "$absent" | tr ',' ' '); do
         [ "$i" -ge 1 ] && [ "$i" -le "$m" ] || fail 2 "--absent $i: there are $m parties"
@@ -173,7 +175,7 @@ predict_main() {
     predict_read_plan
     mkdir "$folder/server" $(seq -f "$folder/party-%.0f" "$m") || fail 6 "$folder cannot be written"
     case $ending in
-    idx) set -- --out "$folder/data" --idx-predict "$data" --parties "$m" ;;
+    idx | npy) set -- --out "$folder/data" "--$ending-predict" "$data" --parties "$m" ;;
     *) set -- --out "$folder/data" --predict "$data" --parties "$m" ;;
     esac
     for word in columns label id group delimiter; do
