@@ -5,6 +5,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/mem.h"
+#include "common/config/key_text.h"
 #include "common/data/decimal.h"
 #include "common/data/idx.h"
 #include "common/data/npy.h"
@@ -479,14 +480,20 @@ static enum status sort_rows(struct intake *in, struct error *err)
 
 static enum status read_source(struct intake *in, const char *path, struct error *err)
 {
-    enum status s = source_open(&in->source, path, &in->want->source, err);
+    struct source_options options = in->want->source;
+    enum status s;
 
+    options.digested = options.digested || in->want->group != NULL; /* which is read later */
+    s = source_open(&in->source, path, &options, err);
     buf_init(&in->ids, UINT32_MAX);
     if (s == STATUS_OK)
         s = read_header(in, err);
     if (s == STATUS_OK)
         s = read_rows(in, err);
     in->t->id_text = (char *)in->ids.data;
+    in->t->digested = s == STATUS_OK && options.digested;
+    if (in->t->digested)
+        source_digest(&in->source, in->t->digest);
     if (s == STATUS_OK)
         s = sort_rows(in, err);
     source_close(&in->source);
@@ -504,9 +511,9 @@ enum status intake_read(struct table *t, struct schema *schema, const char *path
     enum status s = STATUS_OK;
 
     *t = (struct table){0};
-    if (!source_is_server(path))
+    if (!key_text_is_server(path))
         s = idx_is(&idx, path, err);
-    if (s == STATUS_OK && !idx && !source_is_server(path))
+    if (s == STATUS_OK && !idx && !key_text_is_server(path))
         s = npy_is(&npy, path, err);
     if (s == STATUS_OK)
         s = idx   ? idx_read(t, path, &counted, err)

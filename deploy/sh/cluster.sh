@@ -50,7 +50,8 @@ USAGE
 
 cluster_read_options() {
     netns=no links=no transcript=no scores=''
-    data='' train='' test='' idx_train='' idx_test='' npy_train='' npy_test='' parties='' columns='' label_map='' seed='' strict=no out=''
+    data='' train='' test='' idx_train='' idx_test='' npy_train='' npy_test=''
+    parties='' columns='' label_map='' seed='' strict=no out=''
     label='' id='' group='' positive='' delimiter=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
     scratch=$(mktemp -d) || fail 6 "no temporary folder"
@@ -144,45 +145,6 @@ cluster_is_among() { # I WHO
         shift 2
     done
     return 1
-}
-
-# One source of data; names of files become absolute.
-cluster_find_data() {
-    cluster_sources=0
-    for cluster_source in "$data" "$train" "$idx_train" "$npy_train"; do
-        [ -z "$cluster_source" ] || cluster_sources=$((cluster_sources + 1))
-    done
-    [ $cluster_sources -le 1 ] || fail 2 "--data, --train, --idx-train and --npy-train exclude each other"
-    [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
-    [ -z "$npy_test" ] || [ -n "$npy_train" ] || fail 2 "--npy-test needs --npy-train"
-    [ -z "$label$delimiter" ] || [ -n "$train$npy_train" ] || fail 2 "--label and --delimiter need --train or --npy-train"
-    [ -z "$id$group" ] || [ -n "$train" ] || fail 2 "--id and --group need --train"
-    [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
-    if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
-        data=${data:-breast_cancer}
-        train=$vfl_data/$data.csv.gz
-        case $data in */*) train='' ;; esac
-        cluster_known=$(cd "$vfl_data" && echo ./*.csv.gz | sed 's/\.csv\.gz//g; s/\.\///g')
-        [ -f "$train" ] || fail 2 "--data $data: known are $cluster_known"
-    fi
-    [ -z "$train" ] || train=$(cluster_file "$train") || exit $?
-    [ -z "$test" ] || test=$(cluster_file "$test") || exit $?
-    [ -z "$idx_train" ] || idx_train=$(cluster_pair "$idx_train") || exit $?
-    [ -z "$npy_train" ] || npy_train=$(cluster_pair "$npy_train") || exit $?
-    [ -z "$npy_test" ] || npy_test=$(cluster_pair "$npy_test") || exit $?
-    [ -z "$idx_test" ] || idx_test=$(cluster_pair "$idx_test") || exit $?
-}
-
-cluster_file() {
-    [ -f "$1" ] || fail 2 "$1: no such file"
-    readlink -f "$1"
-}
-
-cluster_pair() {
-    case $1 in ?*,?*) ;; *) fail 2 "$1: IMAGES,LABELS expected" ;; esac
-    cluster_images=$(cluster_file "${1%%,*}") || exit $?
-    cluster_labels=$(cluster_file "${1#*,}") || exit $?
-    printf '%s,%s' "$cluster_images" "$cluster_labels"
 }
 
 cluster_plan() {
@@ -592,6 +554,8 @@ cluster_main() {
     need flock awk nproc seq setsid setpriv
     # shellcheck source=/dev/null
     . "$vfl_share/sh/netns.sh"
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/data.sh"
     started=no cluster_why=''
     cluster_read_options "$@"
     for program in vfl-server vfl-party vfl-split vfl-merge vfl-pki; do

@@ -42,10 +42,16 @@ predict_read_options() {
     [ -n "$out" ] && [ -n "$data" ] || fail 2 "--run and --data are needed (vfl predict --help)"
     [ -e "$out/plan.txt" ] && [ -e "$out/server/models/served" ] ||
         fail 2 "--run $out: no trial cluster that has come to its end"
-    [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
-    [ -f "$data" ] || fail 2 "$data: no such file"
+    case $data in
+    postgres:* | odbc:*) ;;
+    *)
+        [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
+        [ -f "$data" ] || fail 2 "$data: no such file"
+        data=$(readlink -f "$data")
+        ;;
+    esac
     own_folder "$out"
-    out=$(readlink -f "$out") data=$(readlink -f "$data")
+    out=$(readlink -f "$out")
     exec 9>"$out/lock" || fail 6 "$out cannot be written"
     flock -n 9 || fail 2 "$out: a cluster is running there"
 }

@@ -1,0 +1,48 @@
+# shellcheck shell=sh
+# data.sh -- which files a trial cluster is made of.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2034,SC2154 # variables are shared with cluster.sh
+
+# One source of data; names of files become absolute.
+cluster_find_data() {
+    cluster_sources=0
+    for cluster_source in "$data" "$train" "$idx_train" "$npy_train"; do
+        [ -z "$cluster_source" ] || cluster_sources=$((cluster_sources + 1))
+    done
+    [ $cluster_sources -le 1 ] || fail 2 "--data, --train, --idx-train and --npy-train exclude each other"
+    [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
+    [ -z "$npy_test" ] || [ -n "$npy_train" ] || fail 2 "--npy-test needs --npy-train"
+    [ -z "$label$delimiter" ] || [ -n "$train$npy_train" ] ||
+        fail 2 "--label and --delimiter need --train or --npy-train"
+    [ -z "$id$group" ] || [ -n "$train" ] || fail 2 "--id and --group need --train"
+    [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
+    if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
+        data=${data:-breast_cancer}
+        train=$vfl_data/$data.csv.gz
+        case $data in */*) train='' ;; esac
+        cluster_known=$(cd "$vfl_data" && echo ./*.csv.gz | sed 's/\.csv\.gz//g; s/\.\///g')
+        [ -f "$train" ] || fail 2 "--data $data: known are $cluster_known"
+    fi
+    [ -z "$train" ] || train=$(cluster_source "$train") || exit $?
+    [ -z "$test" ] || test=$(cluster_source "$test") || exit $?
+    [ -z "$idx_train" ] || idx_train=$(cluster_pair "$idx_train") || exit $?
+    [ -z "$npy_train" ] || npy_train=$(cluster_pair "$npy_train") || exit $?
+    [ -z "$npy_test" ] || npy_test=$(cluster_pair "$npy_test") || exit $?
+    [ -z "$idx_test" ] || idx_test=$(cluster_pair "$idx_test") || exit $?
+}
+
+cluster_file() { # FILE
+    [ -f "$1" ] || fail 2 "$1: no such file"
+    readlink -f "$1"
+}
+
+cluster_source() { # FILE, or a table of a database server
+    case $1 in postgres:* | odbc:*) printf '%s' "$1" ;; *) cluster_file "$1" ;; esac
+}
+
+cluster_pair() {
+    case $1 in ?*,?*) ;; *) fail 2 "$1: IMAGES,LABELS expected" ;; esac
+    cluster_images=$(cluster_file "${1%%,*}") || exit $?
+    cluster_labels=$(cluster_file "${1#*,}") || exit $?
+    printf '%s,%s' "$cluster_images" "$cluster_labels"
+}
