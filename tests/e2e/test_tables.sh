@@ -124,8 +124,7 @@ differ "$(value plain/summary.json model_sha256)" "$(value changed/summary.json 
 "$vfl" prepare --table plain/data/party-2-train.csv --out two.yaml
 sed 's/{name: "age".*/{name: "age", kind: number, bins: 6, missing: own}/
     s/kind: category, levels: .*/kind: category, min_rows: 200, missing: own}/' one.yaml >bins.yaml
-sed -i 's/{name: "since", kind: time, missing: mean/{name: "since", kind: time, missing: median, parts: [year, month]/' \
-    two.yaml
+sed -i 's/"since", kind: time, missing: mean/"since", kind: time, missing: median, parts: [year, month]/' two.yaml
 expect 0 '' 'and with bins, rare levels and parts of dates' cluster --out binned --train plain.csv --label income \
     --positive '>50K' --columns "$columns" \
     --party "1:data.schema=$PWD/bins.yaml" --party "2:data.schema=$PWD/two.yaml"
