@@ -149,18 +149,6 @@ cluster_is_among() { # I WHO
     return 1
 }
 
-cluster_plan() {
-    printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
-    printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
-    for cluster_role in "label $label" "id $id" "group $group" "positive $positive" "delimiter $delimiter" \
-        "npy-train $npy_train" "npy-test $npy_test"; do
-        [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
-    done
-    printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
-    [ "$netns" = no ] || echo netns yes
-    cat "$sets"
-}
-
 # Of a plan: how many epochs it asks for, and what it says but for them.
 cluster_epochs() { # FILE
     cluster_number=$(sed -n 's/^set training\.epochs=//p' "$1" | tail -n 1)
@@ -226,19 +214,6 @@ cluster_open_folder() {
 }
 
 # --- certificates, data, configurations ---
-
-cluster_split() {
-    set -- --out "$out/data"
-    for cluster_role in "train $train" "test $test" "idx-train $idx_train" "idx-test $idx_test" "parties $parties" \
-        "npy-train $npy_train" "npy-test $npy_test" \
-        "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "delimiter $delimiter"; do
-        [ -z "${cluster_role#* }" ] || set -- "$@" "--${cluster_role%% *}" "${cluster_role#* }"
-    done
-    "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return
-    code=$?
-    [ "$fresh" = no ] || rm -rf "$out"
-    exit "$code"
-}
 
 # Everything that a second start finds ready.  Keys, certificates and the roster are vfl-pki's, all in one process.
 cluster_prepare() {

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# data.sh -- which files a trial cluster is made of.
+# data.sh -- what a trial cluster is made of: its files, cut into everybody's, and its plan.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034,SC2154 # variables are shared with cluster.sh
 
@@ -45,4 +45,29 @@ cluster_pair() {
     cluster_images=$(cluster_file "${1%%,*}") || exit $?
     cluster_labels=$(cluster_file "${1#*,}") || exit $?
     printf '%s,%s' "$cluster_images" "$cluster_labels"
+}
+
+cluster_plan() {
+    printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
+    printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
+    for cluster_role in "label $label" "id $id" "group $group" "positive $positive" "delimiter $delimiter" \
+        "npy-train $npy_train" "npy-test $npy_test"; do
+        [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
+    done
+    printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
+    [ "$netns" = no ] || echo netns yes
+    cat "$sets"
+}
+
+cluster_split() {
+    set -- --out "$out/data"
+    for cluster_role in "train $train" "test $test" "idx-train $idx_train" "idx-test $idx_test" "parties $parties" \
+        "npy-train $npy_train" "npy-test $npy_test" \
+        "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "delimiter $delimiter"; do
+        [ -z "${cluster_role#* }" ] || set -- "$@" "--${cluster_role%% *}" "${cluster_role#* }"
+    done
+    "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return
+    code=$?
+    [ "$fresh" = no ] || rm -rf "$out"
+    exit "$code"
 }
