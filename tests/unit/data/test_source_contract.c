@@ -463,6 +463,30 @@ static void test_names_and_texts_that_are_none_are_refused(void **state)
     refused(&names, "column 2 \"a?b\": a name is", "column 2 \"a?b\": a name is");
 }
 
+/* PostgreSQL keeps no such text; the others hand it over as it is. */
+static void test_bytes_that_are_no_utf8_are_refused(void **state)
+{
+    const char *cell[][COLS] = {{"1", "2", "x", "y"}, {"2", "2", "x\xff\xfe", "y"}};
+    const struct rows r = {"people", {"id", "a", "b", "c"}, cell, 2};
+    const struct intake_want want = want_of(&r);
+
+    (void)state;
+    for (size_t i = 0; i < KINDS; i++) {
+        const struct kind *k = &kinds[i];
+        struct schema s = {0};
+        struct table t;
+        const char *path;
+
+        if (!k->there() || strcmp(k->word, "postgres") == 0)
+            continue;
+        path = k->put(&r);
+        assert_int_equal(read_rows(&t, &s, path, &want), STATUS_DATA);
+        check_line(k, path,
+                   is_text(k) ? ":3: column 3 \"b\": a text that is no UTF-8"
+                              : ":2: column 3 \"b\": a text that is no UTF-8");
+    }
+}
+
 /* Between two reads, of which the second looks at one column more. */
 static void changes(const struct rows *before, const struct rows *after, bool seen)
 {
@@ -532,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_names_are_names),
         cmocka_unit_test(test_two_columns_of_one_name_are_refused),
         cmocka_unit_test(test_names_and_texts_that_are_none_are_refused),
+        cmocka_unit_test(test_bytes_that_are_no_utf8_are_refused),
         cmocka_unit_test(test_what_changes_between_two_reads_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
