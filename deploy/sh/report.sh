@@ -119,9 +119,9 @@ report_origin() { # RUN
             case $report_key in
             strict-policy | netns) [ "$report_value" = no ] || printf ' --%s' "$report_key" ;;
             train | test)
-                case $report_value in
-                postgres:* | odbc:*) printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")" ;;
-                */tests/data/*.csv.gz | */colonnade/data/*.csv.gz)
+                case $report_key:$report_value in
+                *:postgres:* | *:odbc:*) printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")" ;;
+                train:*/tests/data/*.csv.gz | train:*/colonnade/data/*.csv.gz)
                     printf ' --data %s' "$(report_quoted "$(basename "$report_value" .csv.gz)")"
                     ;;
                 *) printf ' --%s %s' "$report_key" "$(report_quoted "$(basename "$report_value")")" ;;
