@@ -7,10 +7,10 @@
  */
 #include "common/data/group.h"
 #include "common/data/intake.h"
+#include "tests/lib/odbc_driver.h"
 #include "tests/lib/postgres_server.h"
 #include "tests/lib/scratch.h"
 
-#include <glob.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -187,26 +187,17 @@ static const char *path_of(const char *kind, const char *table)
     return path;
 }
 
-/* The driver's file, and a data source of it; NULL: there is none. */
 static bool odbc_is_there(void)
 {
-    static int tried;
-    static bool there;
+    const char *driver = odbc_driver();
     char text[1024];
-    glob_t found;
 
-    if (tried++ > 0)
-        return there;
-    there = glob("/usr/lib/*/odbc/libsqlite3odbc.so", 0, NULL, &found) == 0;
-    if (there) {
-        snprintf(text, sizeof text, "[trial]\nDriver=%s\nDatabase=%s\nTimeout=1000\n",
-                 found.gl_pathv[0], scratch_path("t.db"));
-        setenv("ODBCINI", scratch_write_text("odbc.ini", text), 1);
-    } else {
-        printf("no ODBC driver here (package libsqliteodbc): what needs one is left out\n");
-    }
-    globfree(&found);
-    return there;
+    if (driver == NULL || getenv("ODBCINI") != NULL)
+        return driver != NULL;
+    snprintf(text, sizeof text, "[trial]\nDriver=%s\nDatabase=%s\nTimeout=1000\n", driver,
+             scratch_path("t.db"));
+    setenv("ODBCINI", scratch_write_text("odbc.ini", text), 1);
+    return true;
 }
 
 static const char *put_odbc(const struct rows *r)
@@ -559,5 +550,6 @@ int main(void)
         cmocka_unit_test(test_bytes_that_are_no_utf8_are_refused),
         cmocka_unit_test(test_what_changes_between_two_reads_is_refused),
     };
+    unsetenv("ODBCINI");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
