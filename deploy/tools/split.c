@@ -26,7 +26,7 @@ static const char usage[] =
     "usage: vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test "
     "IMAGES,LABELS]\n"
     "                 | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]\n"
-    "                 | --predict F | --idx-predict IMAGES | --npy-predict X.npy)\n"
+    "                 | --predict F [--with-labels] | --idx-predict IMAGES | --npy-predict X.npy)\n"
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
     "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--delimiter C]\n"
@@ -34,24 +34,17 @@ static const char usage[] =
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"train", required_argument, NULL, 't'},
-                                          {"test", required_argument, NULL, 'e'},
-                                          {"idx-train", required_argument, NULL, 'i'},
-                                          {"predict", required_argument, NULL, 'r'},
-                                          {"idx-predict", required_argument, NULL, 's'},
-                                          {"npy-train", required_argument, NULL, 'i'},
-                                          {"npy-test", required_argument, NULL, 'j'},
-                                          {"npy-predict", required_argument, NULL, 's'},
-                                          {"idx-test", required_argument, NULL, 'j'},
-                                          {"label", required_argument, NULL, 'L'},
-                                          {"id", required_argument, NULL, 'I'},
-                                          {"delimiter", required_argument, NULL, 'd'},
-                                          {"parties", required_argument, NULL, 'p'},
-                                          {"columns", required_argument, NULL, 'c'},
-                                          {"group", required_argument, NULL, 'g'},
-                                          {"label-map", required_argument, NULL, 'l'},
-                                          {0}};
+    static const struct option known[] = {
+        {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
+        {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
+        {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
+        {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
+        {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
+        {"npy-predict", required_argument, NULL, 's'}, {"group", required_argument, NULL, 'g'},
+        {"label", required_argument, NULL, 'L'},       {"id", required_argument, NULL, 'I'},
+        {"delimiter", required_argument, NULL, 'd'},   {"parties", required_argument, NULL, 'p'},
+        {"columns", required_argument, NULL, 'c'},     {"label-map", required_argument, NULL, 'l'},
+        {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -63,6 +56,7 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'i': o->pair_train = optarg; break;
         case 'j': o->pair_test = optarg; break;
         case 'r': o->predict = optarg; break;
+        case 'w': o->with_labels = true; break;
         case 's':
             o->predict = optarg;
             o->pair_predict = true;
@@ -89,7 +83,9 @@ static enum status read_options(struct split *s, int argc, char **argv)
     }
     if (optind != argc || o->out == NULL ||
         (o->train != NULL) + (o->pair_train != NULL) + (o->predict != NULL) != 1 ||
-        (o->test != NULL && o->train == NULL) || (o->pair_test != NULL && o->pair_train == NULL))
+        (o->test != NULL && o->train == NULL) ||
+        (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
+        (o->pair_test != NULL && o->pair_train == NULL))
         return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
     if (o->group != NULL && (o->pair_train != NULL || o->pair_predict))
         return error_set(&s->err, STATUS_CONFIG, "--group: images have no columns with names");
