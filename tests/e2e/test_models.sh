@@ -70,11 +70,13 @@ printf 'epochs=7\n7,\n' >st/jobs/2.plan
 printf 'id,score_0\r\n7,0.5\r\n77,0.25\r\n' >st/runs/1-x/scores.csv
 printf 'id,without\n7,p2\n' >st/runs/1-x/scores.csv.without
 printf '77\n' >st/runs/2-y/scores.csv
+printf 'without,id,score_0\np1,7,0.5\n7,8,1\n,7,2\n' >st/runs/2-y/answers.csv
 expect 0 '^2 lines of lists of jobs' 'a person is taken out of lists of jobs' "$vfl" forget --state st --id 7
 same '77 7a' "$(paste -sd' ' st/jobs/1.ids)" 'and nobody else whose id begins like this'
 same "$(printf 'epochs=7\n7,')" "$(cat st/jobs/2.plan)" 'a plan is none'
 same "$(printf 'id,score_0\r\n77,0.25\r')" "$(cat st/runs/1-x/scores.csv)" 'nor in scores'
 same id,without "$(cat st/runs/1-x/scores.csv.without)" 'nor in who was away'
+same "$(printf 'without,id,score_0\n7,8,1')" "$(cat st/runs/2-y/answers.csv)" 'nor in what contributions are made of'
 same 600 "$(stat -c %a st/jobs/1.ids)" 'for this user alone'
 expect 0 'keyed digest of the id' 'what stays is said' "$vfl" forget --state st --id 7
 expect 2 '1 to 64 bytes' 'an id that is none' "$vfl" forget --state st --id 'a,b'

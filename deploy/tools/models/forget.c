@@ -24,22 +24,37 @@
 
 enum { LIST_MAX = 1 << 30 };
 
-/* Lines that begin with an id, and then end or go on behind a comma. */
+/* Lines of cells between commas, of which one is an id. */
 static const struct holder {
     const char *folder; /* under state */
     int deep;           /* 1: in each folder there */
     const char *ending; /* of their names */
+    int cell;           /* from 0 */
     const char *what;
 } holders[] = {
-    {"jobs", 0, ".ids", "lines of lists of jobs"},
-    {"runs", 1, "scores.csv", "scores of jobs"},
-    {"runs", 1, "scores.csv.without", "lines that say who was away"},
+    {"jobs", 0, ".ids", 0, "lines of lists of jobs"},
+    {"runs", 1, "scores.csv", 0, "scores of jobs"},
+    {"runs", 1, "scores.csv.without", 0, "lines that say who was away"},
+    {"runs", 1, "answers.csv", 1, "answers of contributions"},
 };
 
-/* One file without that line; *n counts those that are gone. */
-static enum status forget_in_file(const char *path, const char *id, size_t *n, struct error *err)
+/* Has a line, which ends with the text or an end of line, that id in that cell? */
+static bool is_of(const char *line, int cell, const char *id)
 {
     const size_t len = strlen(id);
+
+    for (; cell > 0; cell--) {
+        line += strcspn(line, ",\r\n");
+        if (*line++ != ',')
+            return false;
+    }
+    return strcspn(line, ",\r\n") == len && memcmp(line, id, len) == 0;
+}
+
+/* One file without such lines; *n counts those that are gone. */
+static enum status forget_in_file(const char *path, int cell, const char *id, size_t *n,
+                                  struct error *err)
+{
     struct buf was, left;
     size_t gone = 0, bytes;
     enum status s;
@@ -56,7 +71,7 @@ static enum status forget_in_file(const char *path, const char *id, size_t *n, s
         const size_t all = end == NULL ? bytes - at : (size_t)(end - line) + 1;
 
         next = at + all;
-        if (strcspn(line, ",\r\n") == len && memcmp(line, id, len) == 0)
+        if (is_of(line, cell, id))
             gone++;
         else if (buf_append(&left, line, all) != STATUS_OK)
             s = error_set(err, STATUS_MEMORY, "%s: no memory", path);
@@ -94,7 +109,7 @@ static enum status forget_in_folder(const char *folder, const struct holder *h, 
         if (deep > 0)
             s = forget_in_folder(path, h, deep - 1, id, n, err);
         else if (ends_with(e->d_name, h->ending))
-            s = forget_in_file(path, id, n, err);
+            s = forget_in_file(path, h->cell, id, n, err);
     }
     closedir(d);
     return s;
