@@ -12,6 +12,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
+#include "common/metrics/calibrate.h"
 #include "common/metrics/report_degraded.h"
 #include "common/metrics/score.h"
 #include "common/metrics/spans.h"
@@ -118,6 +119,7 @@ struct summary {
     uint32_t parties_n; /* size of the federation, which `party` need not list whole */
     struct report_degraded degraded;
     struct score train, validate, test; /* at the best evaluation, if there is one */
+    struct calibration calibrated;      /* of these; rows 0: absent */
     struct report_best best;
     struct report_reached reached;
     double total_s;

@@ -290,6 +290,15 @@ static void print_score(const json_t *root, const char *split)
     printf("\n");
 }
 
+static void print_calibration(const json_t *o)
+{
+    if (o != NULL)
+        printf("calibrated temperature %.3g by %.0f validation rows: calibration error %.4f, %.4f "
+               "before\n",
+               number(o, "temperature"), number(o, "rows"), number(o, "ece"),
+               number(o, "ece_before"));
+}
+
 /* Who is not in predictions. */
 static void print_without(const json_t *root)
 {
@@ -457,6 +466,7 @@ static void print_table(const json_t *root)
         put_text(", the best by validation ", json_object_get(root, "best"), "metric");
         printf("\n");
     }
+    print_calibration(json_object_get(root, "calibration"));
     print_traffic(root);
     if (json_object_get(time, "total_s") != NULL)
         printf("time      %.2f s (setup %.2f, train %.2f, evaluate %.2f), %.1f rounds/s\n",
