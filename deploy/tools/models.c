@@ -199,6 +199,8 @@ static enum status show(const char *state, const char *run, struct error *err)
         print_made(&p);
         print_columns(&p);
         print_classes(&p);
+        if (p.role == PACKAGE_HEAD && (p.temperature < 1 || p.temperature > 1))
+            printf("temperature %.4g\n", (double)p.temperature);
         print_scores(p.score);
         s = print_kept(state, &p, err);
     }
