@@ -17,11 +17,10 @@ awk -F, -v OFS=, -v rows="$rows" 'NR == 1 { print; next } { line[NR - 2] = $0; n
         print out, cell[fields] } }' known.csv >new.csv
 "$VFL_BIN/vfl-split" --out data --predict new.csv --parties 3 >split.txt || not_ok 'splitting'
 
-start() { # RUN OPTIONS...: all its daemons, to stand
+start() { # RUN: all its daemons, to stand
     run=$1
-    shift
     rm -f "$run/server/address"
-    "$VFL_BIN/vfl-server" -c "$run/server/config.yaml" --set stand=true --set listen=127.0.0.1:0 "$@" >server.log 2>&1 &
+    "$VFL_BIN/vfl-server" -c "$run/server/config.yaml" --set stand=true --set listen=127.0.0.1:0 >server.log 2>&1 &
     echo $! >server.pid
     wait_until [ -s "$run/server/address" ] || not_ok 'no server'
     for i in 1 2 3; do
