@@ -267,7 +267,7 @@ static void shown_metric(const struct server_results *r, const struct server_rep
     p->metric = s->value[m];
 }
 
-void server_results_verdict(const struct server_results *r, const struct server_report *rep)
+void server_results_verdict(struct server_results *r, const struct server_report *rep)
 {
     const struct verdict_labels *labels;
     enum score_metric m;
@@ -285,8 +285,12 @@ void server_results_verdict(const struct server_results *r, const struct server_
                  (unsigned long long)scored_at_end(rep)->calibrated.rows, split,
                  scored_at_end(rep)->calibrated.before, scored_at_end(rep)->calibrated.after);
     nothing = verdict_learned_nothing(s, labels);
-    if (nothing != NULL)
-        log_warn("the model has learned nothing that the %s rows show: %s", split, nothing);
+    if (nothing == NULL)
+        return;
+    snprintf(r->warning, sizeof r->warning,
+             "the model has learned nothing that the %s rows show: %s", split, nothing);
+    r->summary.warning = r->warning;
+    log_warn("%s", r->warning);
 }
 
 void server_results_progress(struct server_results *r, const struct server_report *rep,

@@ -326,6 +326,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
 {
     report_json_text(j, root, "status", r->status);
     report_json_text(j, root, "error", r->error);
+    report_json_text(j, root, "warning", r->warning);
     report_json_flag(j, root, "plaintext", r->plaintext);
     report_json_flag(j, root, "insecure_seed", r->insecure_seed);
     report_json_count(j, root, "rounds", r->rounds);

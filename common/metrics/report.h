@@ -106,8 +106,9 @@ struct report_best {
 };
 
 struct summary {
-    const char *status; /* completed, target, budget, stopped, failed */
-    const char *error;  /* NULL or "": absent */
+    const char *status;  /* completed, target, budget, stopped, failed */
+    const char *error;   /* NULL or "": absent */
+    const char *warning; /* of a run that is complete, and its model is bad: the same */
     bool plaintext, insecure_seed;
     uint64_t rounds, void_rounds;
     uint64_t rows;    /* of predictions; 0: absent */

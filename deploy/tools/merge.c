@@ -449,6 +449,10 @@ static void print_table(const json_t *root)
         put_text("error     ", root, "error");
         printf("\n");
     }
+    if (json_object_get(root, "warning") != NULL) {
+        put_text("warning   ", root, "warning");
+        printf("\n");
+    }
     if (json_object_get(root, "rows") != NULL)
         printf("rows      %.0f predicted, %.0f of them before\n", number(root, "rows"),
                number(root, "kept"));
