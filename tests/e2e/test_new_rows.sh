@@ -25,7 +25,8 @@ start() { # RUN: all its daemons, to stand
     wait_until [ -s "$run/server/address" ] || not_ok 'no server'
     for i in 1 2 3; do
         "$VFL_BIN/vfl-party" -c "$run/party-$i/config.yaml" --set stand=true \
-            --set server="$(cat "$run/server/address")" --set data.predict="data/party-$i-predict.csv" >"party-$i.log" 2>&1 &
+            --set server="$(cat "$run/server/address")" --set data.predict="data/party-$i-predict.csv" \
+            >"party-$i.log" 2>&1 &
         echo $! >"$i.pid"
     done
 }
