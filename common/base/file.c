@@ -336,6 +336,14 @@ enum status file_write_atomic(const char *path, const void *bytes, size_t n, uns
     return STATUS_OK;
 }
 
+enum status file_remove(const char *path, struct error *err)
+{
+    if (unlink(path) == 0)
+        return sync_dir_of(path) == 0 ? STATUS_OK
+                                      : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    return errno == ENOENT ? STATUS_OK : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+}
+
 /* errno says why not. */
 static bool is_dir(const char *path)
 {

@@ -49,6 +49,9 @@ void file_give_up(FILE *f, const char *path);
  * asked is what is read, however often another file takes the name meanwhile. */
 enum status file_read_private(const char *path, struct buf *out, struct error *err) MUST_USE;
 
+/* Removes a file, durably; one that there is not is no error. */
+enum status file_remove(const char *path, struct error *err) MUST_USE;
+
 /* Takes `path` (made if need be) for this process alone, until file_unlock or its end, however
  * sudden.  STATUS_CONFIG when another process has it; *lock is -1 after a failure. */
 enum status file_lock(int *lock, const char *path, struct error *err) MUST_USE;

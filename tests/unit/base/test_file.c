@@ -554,6 +554,10 @@ static void test_a_file_is_another_one_whole_or_not_at_all(void **state)
         assert_int_equal(access(scratch_path("whole.tmp"), F_OK), -1);
         buf_deinit(&b);
     }
+    assert_int_equal(file_remove(path, &err), STATUS_OK);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(file_remove(path, &err), STATUS_OK);
+    assert_int_equal(file_remove(scratch_dir(), &err), STATUS_IO);
     assert_int_equal(file_begin(&f, scratch_path("nowhere/whole"), 0600, &err), STATUS_IO);
     assert_null(f);
 }
