@@ -432,7 +432,8 @@ static void note_asked(struct server_results *r)
 
     r->summary.rows = in->wanted.n;
     r->summary.kept = in->wanted.n - in->missing.n;
-    if (!in->predicts)
+    r->summary.asks = in->asks.n;
+    if (!in->predicts || in->asks.n > 0)
         return;
     missing_from(missing, in);
     for (size_t i = 0; i < in->roster.n; i++)

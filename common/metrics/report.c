@@ -332,6 +332,8 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_count(j, root, "rounds", r->rounds);
     if (r->rows > 0)
         report_json_count(j, root, "rows", r->rows);
+    if (r->asks > 0)
+        report_json_count(j, root, "times", r->asks);
     if (r->kept > 0)
         report_json_count(j, root, "kept", r->kept);
     put_without(j, root, r);

@@ -49,7 +49,7 @@ for side in server party-1; do
         awk '/^weights/ && $6 + 0 < 1e-5 { found = 1 } END { exit !found }' &&
         ok "$side: it began with the weights of the first" || not_ok "$side: other weights"
 done
-# The same from what PyTorch would have written of a Sequential of Linear layers, bottoms and head: out x in, 0, 2, 4, ...
+# The same from what PyTorch would have written of a Sequential of Linear layers: out x in, 0, 2, 4, ...
 cat >torch.py <<'PY'
 import json, struct, sys
 raw = open(sys.argv[1], "rb").read()
