@@ -328,7 +328,7 @@ static bool read_schema(struct package *p, const char *text, size_t n)
         return false;
     /* What training rows have made of a column is settled. */
     for (size_t i = 0; i < p->schema.n; i++)
-        if (p->schema.column[i].open)
+        if (schema_is_open(&p->schema.column[i]))
             return false;
     return true;
 }

@@ -92,4 +92,29 @@ expect 2 "it is a head's package" 'a head for a bottom' run four --party "1:mode
 expect 2 "it is a bottom's package" 'a bottom for a head' run five --set "model.load=$PWD/one/party-1/$model"
 sed 's/"fusion":"sum"/"fusion":"sun"/' "one/server/$model" >changed.safetensors
 expect 2 'that was changed' 'a changed one' run six --set "model.load=$PWD/changed.safetensors"
+
+# --- a person is taken out of whatever lists ids ---
+mkdir -p st/jobs st/runs/1-x st/runs/2-y st/models
+printf '7\n77\n7a\n7' >st/jobs/1.ids
+printf 'epochs=7\n7,\n' >st/jobs/2.plan
+printf 'id,score_0\r\n7,0.5\r\n77,0.25\r\n' >st/runs/1-x/scores.csv
+printf 'id,without\n7,p2\n' >st/runs/1-x/scores.csv.without
+printf '77\n' >st/runs/2-y/scores.csv
+printf 'without,id,score_0\np1,7,0.5\n7,8,1\n,7,2\n' >st/runs/2-y/answers.csv
+expect 0 '^2 lines of lists of jobs' 'a person is taken out of lists of jobs' "$vfl" forget --state st --id 7
+same '77 7a' "$(paste -sd' ' st/jobs/1.ids)" 'and nobody else whose id begins like this'
+same "$(printf 'epochs=7\n7,')" "$(cat st/jobs/2.plan)" 'a plan is none'
+same "$(printf 'id,score_0\r\n77,0.25\r')" "$(cat st/runs/1-x/scores.csv)" 'nor in scores'
+same id,without "$(cat st/runs/1-x/scores.csv.without)" 'nor in who was away'
+same "$(printf 'without,id,score_0\n7,8,1')" "$(cat st/runs/2-y/answers.csv)" 'nor in what contributions are made of'
+same 600 "$(stat -c %a st/jobs/1.ids)" 'for this user alone'
+expect 0 'keyed digest of the id' 'what stays is said' "$vfl" forget --state st --id 7
+expect 2 '1 to 64 bytes' 'an id that is none' "$vfl" forget --state st --id 'a,b'
+expect 2 'forget' 'no id' "$vfl" forget --state st
+expect 6 'nowhere' 'no folder' "$vfl" forget --state nowhere --id 7
+exec 7>st/lock
+flock 7
+expect 2 'st/lock' 'what a daemon has in hand is not changed under it' "$vfl" forget --state st --id 77
+exec 7>&-
+same '77 7a' "$(paste -sd' ' st/jobs/1.ids)" 'and stays'
 closing

@@ -103,7 +103,8 @@ static void draw_field(const struct key *k, char *field)
         *(bool *)(field + k->given) = draw(4) > 0;
         *(uint64_t *)field = *(bool *)(field + k->given) ? (uint64_t)draw(1u << 30) << 34 | 1 : 0;
         break;
-    case KEY_PATH: draw_text(field, "/"); break;
+    case KEY_PATH:
+    case KEY_SOURCE: draw_text(field, "/"); break;
     case KEY_SCALE:
         draw(2) == 0 ? draw_text(field, "/") : (void)strcpy(field, k->choices[draw(2)]);
         break;
