@@ -14,6 +14,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
+#include "common/base/process.h"
 #include "common/config/task.h"
 #include "common/daemon/answers.h"
 #include "common/daemon/models.h"
@@ -200,6 +201,8 @@ static enum status show(const char *state, const char *run, struct error *err)
         print_made(&p);
         print_columns(&p);
         print_classes(&p);
+        if (p.role == PACKAGE_HEAD && (p.temperature < 1 || p.temperature > 1))
+            printf("temperature %.4g\n", (double)p.temperature);
         print_scores(p.score);
         s = print_kept(state, &p, err);
     }
@@ -374,6 +377,9 @@ int main(int argc, char **argv)
         else
             s = error_set(&err, STATUS_CONFIG, "unknown option\n%s", usage);
     }
+    /* A service has a user of its own; a file that is exported is the caller's. */
+    if (s == STATUS_OK && asked.onnx == NULL && !process_become_owner(asked.state))
+        s = error_set(&err, STATUS_CONFIG, "%s: it cannot be worked in as its owner", asked.state);
     if (s == STATUS_OK)
         s = carry_out(&asked, argv + optind, argc - optind, &err);
     if (s != STATUS_OK)

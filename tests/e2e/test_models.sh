@@ -49,6 +49,36 @@ for side in server party-1; do
         awk '/^weights/ && $6 + 0 < 1e-5 { found = 1 } END { exit !found }' &&
         ok "$side: it began with the weights of the first" || not_ok "$side: other weights"
 done
+# The same from what PyTorch would have written of a Sequential of Linear layers: out x in, 0, 2, 4, ...
+cat >torch.py <<'PY'
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+header, data, out, at = json.loads(raw[8 : 8 + n]), raw[8 + n :], {}, 0
+body = b""
+for name, t in sorted((k, v) for k, v in header.items() if k != "__metadata__"):
+    _, layer, what = name.split(".")
+    begin, end = t["data_offsets"]
+    x, shape = [data[i : i + 4] for i in range(begin, end, 4)], t["shape"]
+    if what == "weight":
+        x, shape = [x[i * shape[1] + o] for o in range(shape[1]) for i in range(shape[0])], shape[::-1]
+    out["%d.%s" % (2 * int(layer), what)] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + 4 * len(x)]}
+    at += 4 * len(x)
+    body += b"".join(x)
+head = json.dumps(out).encode()
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(head)) + head + body)
+PY
+for side in server party-1 party-2 party-3; do
+    python3 torch.py "one/$side/$model" "$side.torch"
+done
+run torch --seed 3 --set training.learning_rate=1e-9 --set "model.load=$PWD/server.torch" \
+    --party "1:model.load=$PWD/party-1.torch" --party "2:model.load=$PWD/party-2.torch" \
+    --party "3:model.load=$PWD/party-3.torch" || not_ok "a run from PyTorch's weights"
+for side in server party-1 party-2 party-3; do
+    same "$(sha256sum <"two/$side/model.safetensors")" "$(sha256sum <"torch/$side/model.safetensors")" \
+        "$side: PyTorch's weights are those of the package"
+done
+
 expect 2 'in use' 'the one in use is not removed' models both/server remove "$next"
 models both/server rollback >/dev/null
 same "* $name" "$(models both/server list | grep '^\*' | cut -c 1-18)" 'back to the one before'
