@@ -16,32 +16,135 @@
 
 /* --- the text --- */
 
-static enum status print_digest(struct buf *out, const char *key, const uint8_t *digest)
+enum { VALUE_MAX = WIRE_MEMBERS_MAX * 4 + 1 };
+
+/* A line `key=value`; take need not be strict, since what is read is printed again and compared. */
+struct line {
+    const char *key;
+    enum status (*print)(const struct prediction *p, struct buf *out);
+    bool (*take)(struct prediction *p, const char *value);
+};
+
+static enum status print_digest(struct buf *out, const uint8_t *digest)
 {
     char hex[DIGEST_HEX_CHARS + 1];
 
     digest_hex(hex, digest, WIRE_DIGEST_BYTES);
-    return buf_printf(out, "%s=%s\n", key, hex);
+    return buf_printf(out, "%s", hex);
 }
 
-enum status prediction_print(const struct prediction *p, struct buf *out)
+static enum status print_run(const struct prediction *p, struct buf *out)
 {
-    enum status s = buf_printf(out, "run=%s\n", p->run);
+    return buf_printf(out, "%s", p->run);
+}
+
+static bool take_run(struct prediction *p, const char *value)
+{
+    snprintf(p->run, sizeof p->run, "%.*s", PREDICTION_RUN_MAX, value);
+    return value[0] != 0 && strlen(value) <= PREDICTION_RUN_MAX &&
+           strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(value);
+}
+
+static enum status print_plan(const struct prediction *p, struct buf *out)
+{
+    return print_digest(out, p->plan);
+}
+
+static bool take_plan(struct prediction *p, const char *value)
+{
+    return digest_from_hex(p->plan, sizeof p->plan, value);
+}
+
+static enum status print_trail(const struct prediction *p, struct buf *out)
+{
+    return print_digest(out, p->trail);
+}
+
+static bool take_trail(struct prediction *p, const char *value)
+{
+    return digest_from_hex(p->trail, sizeof p->trail, value);
+}
+
+static enum status print_rows(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%u", p->rows);
+}
+
+static bool take_rows(struct prediction *p, const char *value)
+{
+    p->rows = (uint32_t)strtoul(value, NULL, 10);
+    return p->rows >= 1 && p->rows <= PREDICTION_ROWS_MAX;
+}
+
+static enum status print_batch(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%u", p->batch);
+}
+
+static bool take_batch(struct prediction *p, const char *value)
+{
+    p->batch = (uint32_t)strtoul(value, NULL, 10);
+    return p->batch >= 1 && p->batch <= p->rows;
+}
+
+static enum status print_absent(const struct prediction *p, struct buf *out)
+{
+    enum status s = STATUS_OK;
     bool any = false;
 
-    if (s == STATUS_OK)
-        s = print_digest(out, "plan", p->plan);
-    if (s == STATUS_OK)
-        s = print_digest(out, "trail", p->trail);
-    if (s == STATUS_OK)
-        s = buf_printf(out, "rows=%u\nbatch=%u\nabsent=", p->rows, p->batch);
     for (unsigned i = 0; i < WIRE_MEMBERS_MAX && s == STATUS_OK; i++) {
         if (!p->absent[i])
             continue;
         s = buf_printf(out, "%s%u", any ? "," : "", i);
         any = true;
     }
-    return s == STATUS_OK ? buf_printf(out, "\n") : s;
+    return s;
+}
+
+static bool take_absent(struct prediction *p, const char *list)
+{
+    for (const char *at = list; *at >= '0' && *at <= '9'; at += *at == ',') {
+        char *end;
+        const unsigned long i = strtoul(at, &end, 10);
+
+        if (i < WIRE_MEMBERS_MAX)
+            p->absent[i] = true;
+        at = end;
+    }
+    return true;
+}
+
+static enum status print_open(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%d", p->open);
+}
+
+static bool take_open(struct prediction *p, const char *value)
+{
+    p->open = value[0] == '1';
+    return true;
+}
+
+static const struct line lines[] = {
+    {"run", print_run, take_run},       {"plan", print_plan, take_plan},
+    {"trail", print_trail, take_trail}, {"rows", print_rows, take_rows},
+    {"batch", print_batch, take_batch}, {"absent", print_absent, take_absent},
+    {"open", print_open, take_open},
+};
+enum { LINES = sizeof lines / sizeof *lines };
+
+enum status prediction_print(const struct prediction *p, struct buf *out)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < LINES && s == STATUS_OK; i++) {
+        s = buf_printf(out, "%s=", lines[i].key);
+        if (s == STATUS_OK)
+            s = lines[i].print(p, out);
+        if (s == STATUS_OK)
+            s = buf_printf(out, "\n");
+    }
+    return s;
 }
 
 /* The value of the line that begins with key, into out; where the next line begins, or NULL. */
@@ -56,42 +159,17 @@ static const char *take(const char *at, const char *key, char *out, size_t size)
     return end + 1;
 }
 
-static void take_absent(struct prediction *p, const char *list)
-{
-    for (const char *at = list; *at >= '0' && *at <= '9'; at += *at == ',') {
-        char *end;
-        const unsigned long i = strtoul(at, &end, 10);
-
-        if (i < WIRE_MEMBERS_MAX)
-            p->absent[i] = true;
-        at = end;
-    }
-}
-
 static bool read_text(struct prediction *p, const char *text)
 {
-    char value[WIRE_MEMBERS_MAX * 4 + 1];
-    const char *at = take(text, "run", value, sizeof value);
+    char value[VALUE_MAX];
+    const char *at = text;
 
-    if (at == NULL || value[0] == 0 || strlen(value) > PREDICTION_RUN_MAX ||
-        strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(value))
-        return false;
-    snprintf(p->run, sizeof p->run, "%.*s", PREDICTION_RUN_MAX, value);
-    at = take(at, "plan", value, sizeof value);
-    if (at == NULL || !digest_from_hex(p->plan, sizeof p->plan, value))
-        return false;
-    at = take(at, "trail", value, sizeof value);
-    if (at == NULL || !digest_from_hex(p->trail, sizeof p->trail, value))
-        return false;
-    at = take(at, "rows", value, sizeof value);
-    p->rows = at == NULL ? 0 : (uint32_t)strtoul(value, NULL, 10);
-    at = take(at, "batch", value, sizeof value);
-    p->batch = at == NULL ? 0 : (uint32_t)strtoul(value, NULL, 10);
-    at = take(at, "absent", value, sizeof value);
-    if (at != NULL)
-        take_absent(p, value);
-    return at != NULL && p->rows >= 1 && p->rows <= PREDICTION_ROWS_MAX && p->batch >= 1 &&
-           p->batch <= p->rows;
+    for (size_t i = 0; i < LINES; i++) {
+        at = take(at, lines[i].key, value, sizeof value);
+        if (at == NULL || !lines[i].take(p, value))
+            return false;
+    }
+    return true;
 }
 
 enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n, struct error *err)
@@ -153,6 +231,15 @@ uint32_t prediction_batch_max(const struct plan *p)
 bool prediction_is_exact(const struct plan *p)
 {
     return !aggregation_of(p)->plaintext && !encoding_of(p)->noisy;
+}
+
+uint32_t prediction_ids(const struct wire_bytes *ids)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < ids->n; i++)
+        n += ids->data[i] == '\n';
+    return n;
 }
 
 size_t prediction_next_id(const struct wire_bytes *ids, size_t *at)

@@ -215,8 +215,9 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s != STATUS_OK)
         return s;
     if (!p->planned)
-        log_info("%s asks for %u rows by the model of run %s", p->setup->roster->server.name,
-                 p->about.rows, p->about.run);
+        log_info("%s asks for %s%u rows by the model of run %s%s", p->setup->roster->server.name,
+                 p->about.open ? "up to " : "", p->about.rows, p->about.run,
+                 p->about.open ? ", as they come" : "");
     memcpy(p->digest, digest, sizeof digest);
     p->planned = true;
     return STATUS_OK;

@@ -53,9 +53,10 @@ static enum status find_rows(struct party_predict *p, const struct wire_bytes *i
 }
 
 /* The job's rows are as many ids as its text says, whatever generations it takes: a round that all
- * have answered is never asked again, and the one that was not is, as it was.  Each answer shows a
- * little more of the same rows, and is charged; some member, or the server, may have rounds end in
- * the middle over and over. */
+ * have answered is never asked again, and the one that was not is, as it was (or, in an open job,
+ * passed over, where nobody waits for it any more).  Each answer shows a little more of the same
+ * rows, and is charged; some member, or the server, may have rounds end in the middle over and
+ * over. */
 static enum status count_asked(struct party_predict *p, const struct wire_bytes *ids)
 {
     struct predict_asked *n = &p->asked;
@@ -64,6 +65,8 @@ static enum status count_asked(struct party_predict *p, const struct wire_bytes 
     digest_sha256(digest, ids->data, ids->n);
     if (n->once > 0 && p->round.place < n->place)
         return violation(p, "asks again for rows that all have answered: place", p->round.place);
+    if (n->once > 0 && p->round.place > n->place && p->round.place < n->until)
+        return violation(p, "asks again for a part of the rows from place", n->place);
     if (n->once > 0 && p->round.place == n->place && memcmp(digest, n->ids, sizeof digest) != 0)
         return violation(p, "asks for other rows than before: place", p->round.place);
     n->place = p->round.place;
@@ -84,11 +87,22 @@ static enum status count_asked(struct party_predict *p, const struct wire_bytes 
     return STATUS_OK;
 }
 
+/* From where an earlier generation may have ended, then one after the other. */
+static bool is_next(const struct party_predict *p, uint64_t place)
+{
+    const struct predict_round *r = &p->round;
+
+    if (p->about.open)
+        return r->number == 0 || place == r->place + r->rows;
+    return place % p->about.batch == 0 && (r->number == 0 || place == r->place + p->about.batch);
+}
+
 static enum status plan_round(struct party_predict *p, const struct wire_broadcast *b)
 {
     struct predict_round *r = &p->round;
+    const uint32_t left = b->place < p->about.rows ? p->about.rows - (uint32_t)b->place : 0,
+                   most = left < p->about.batch ? left : p->about.batch;
     enum status s;
-    const uint32_t left = b->place < p->about.rows ? p->about.rows - (uint32_t)b->place : 0;
 
     if (b->generation != p->set->generation)
         return violation(p, "sends a broadcast of another generation,", b->generation);
@@ -98,13 +112,13 @@ static enum status plan_round(struct party_predict *p, const struct wire_broadca
         return violation(p, "opens no round of predictions: round", b->round);
     if (b->round <= r->number)
         return violation(p, "opens a round that does not grow,", b->round);
-    /* From where an earlier generation may have ended, then one after the other. */
-    if (left == 0 || b->place % p->about.batch != 0 ||
-        (r->number > 0 && b->place != r->place + p->about.batch))
+    if (left == 0 || !is_next(p, b->place))
         return violation(p, "asks for rows out of order: place", b->place);
     r->number = b->round;
     r->place = b->place;
-    r->rows = left < p->about.batch ? left : p->about.batch;
+    r->rows = p->about.open ? prediction_ids(&b->ids) : most;
+    if (r->rows == 0 || r->rows > most)
+        return violation(p, "asks for no rows, or for too many: place", r->place);
     s = count_asked(p, &b->ids);
     return s == STATUS_OK ? find_rows(p, &b->ids) : s;
 }

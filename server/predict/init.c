@@ -27,6 +27,7 @@ static enum status say_about(struct server_predict *p, struct error *err)
     memcpy(about->trail, m->trail, sizeof about->trail);
     memcpy(about->absent, p->asked.absent, sizeof about->absent);
     about->rows = p->asked.rows;
+    about->open = p->asked.feed.take != NULL;
     about->batch = about->rows < most ? about->rows : most;
     if (prediction_is_exact(&p->plan) && prediction_leaves_out(about))
         return error_set(err, STATUS_CONFIG,
@@ -57,7 +58,7 @@ static enum status make_head(struct server_predict *p)
     p->target = arena_alloc(&p->arena, (size_t)batch * shape.targets, sizeof(float));
     CHECK(p->fused != NULL && p->target != NULL);
     memset(p->target, 0, (size_t)batch * shape.targets * sizeof(float));
-    p->scores = mem_alloc(p->about.rows, shape.outputs * sizeof(float));
+    p->scores = mem_alloc(p->about.open ? batch : p->about.rows, shape.outputs * sizeof(float));
     return p->scores != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -189,7 +190,7 @@ struct predict_scored server_predict_scored(const struct server_predict *p)
         .outputs = p->head.outputs,
         .columns = p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs,
         .scores = p->scores,
-        .rows = p->place,
+        .rows = p->about.open ? 0 : p->place, /* of an open job they have been told */
         .batch = p->about.batch,
         .missing = p->missing.of,
     };

@@ -41,13 +41,17 @@ static struct wire_bytes ids_of(const struct server_predict *p, uint32_t place, 
                                p->asked.at[place + rows] - from};
 }
 
-static struct server_next open_round(struct server_predict *p, struct actions *a)
+static void enter_phase(struct server_predict *p)
 {
     const bool shares = secagg_shares(p->plan.protocol.aggregation);
     const enum phase phase = shares ? PHASE_SHARE : PHASE_ROUND;
-    const uint32_t left = p->about.rows - p->place;
 
-    p->rows = left < p->about.batch ? left : p->about.batch;
+    if (p->fed->sm.phase != phase)
+        sm_move(&p->fed->sm, phase, p->fed->set.generation);
+}
+
+static struct server_next open_round(struct server_predict *p, struct actions *a)
+{
     p->number++;
     p->relay.in = 0;
     secagg_begin(p->sum, server_predict_values(p));
@@ -55,8 +59,7 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
         dither_make(p->dither, &p->hash, &p->plan, PURPOSE_EVALUATE_TEST, p->place, 0);
         secagg_dither(p->sum, p->dither);
     }
-    if (p->fed->sm.phase != phase)
-        sm_move(&p->fed->sm, phase, p->fed->set.generation);
+    enter_phase(p);
     server_next_question(p->fed);
     server_send_members(p->fed, a, WIRE_BROADCAST)->msg.broadcast =
         (struct wire_broadcast){.generation = p->fed->set.generation,
@@ -64,9 +67,90 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
                                 .purpose = PURPOSE_EVALUATE_TEST,
                                 .round = p->number,
                                 .place = p->place,
-                                .ids = ids_of(p, p->place, p->rows)};
+                                .ids = p->ids};
     server_arm_phase(p->fed, a, false);
     return next_of(NEXT_WAIT);
+}
+
+/* --- an open job: rows are asked for as they come, and it rests between two rounds --- */
+
+static const struct server_feed *feed_of(const struct server_predict *p)
+{
+    return &p->asked.feed;
+}
+
+static bool rests(const void *state)
+{
+    const struct server_predict *p = state;
+
+    return p->about.open && !p->pending && phase_plays(p->fed->sm.phase);
+}
+
+static void take_rows(struct server_predict *p)
+{
+    const uint32_t left = p->about.rows - p->place;
+
+    p->rows =
+        feed_of(p)->take(feed_of(p)->owner, left < p->about.batch ? left : p->about.batch, &p->ids);
+    p->pending = p->rows > 0;
+}
+
+/* rested: it goes on resting, and for no longer. */
+static struct server_next next_of_open(struct server_predict *p, struct actions *a, bool rested)
+{
+    if (p->pending && !feed_of(p)->again(feed_of(p)->owner)) {
+        p->place += p->rows;
+        p->pending = false;
+    }
+    if (!p->pending && (p->place == p->about.rows || feed_of(p)->closes(feed_of(p)->owner)))
+        return next_finish(OUTCOME_COMPLETED);
+    if (!p->pending)
+        take_rows(p);
+    if (p->pending)
+        return open_round(p, a);
+    enter_phase(p);
+    if (!rested)
+        server_arm(a, p->asked.idle_ms);
+    return next_of(NEXT_WAIT);
+}
+
+static void tell_scores(struct server_predict *p)
+{
+    p->pending = false;
+    feed_of(p)->scored(feed_of(p)->owner, p->scores, p->missing.now);
+}
+
+static struct server_next asked(void *state, struct actions *a)
+{
+    struct server_predict *p = state;
+
+    if (rests(p))
+        return next_of_open(p, a, true);
+    if (!p->about.open || phase_plays(p->fed->sm.phase) || !feed_of(p)->closes(feed_of(p)->owner))
+        return next_of(NEXT_WAIT);
+    return next_finish(OUTCOME_COMPLETED); /* there is no set, and others wait */
+}
+
+static struct server_next came(void *state, struct actions *a)
+{
+    const struct server_predict *p = state;
+
+    (void)a;
+    return rests(p) && server_away_back(p->fed) ? next_of(NEXT_SET) : next_of(NEXT_WAIT);
+}
+
+/* --- a round after the other --- */
+
+/* The rows that come next, or those of a round that came to nothing. */
+static struct server_next next_round(struct server_predict *p, struct actions *a)
+{
+    const uint32_t left = p->about.rows - p->place;
+
+    if (p->about.open)
+        return next_of_open(p, a, false);
+    p->rows = left < p->about.batch ? left : p->about.batch;
+    p->ids = ids_of(p, p->place, p->rows);
+    return open_round(p, a);
 }
 
 static uint32_t away_ms(const void *state)
@@ -80,9 +164,10 @@ static struct server_next begin(void *state, struct actions *a)
 {
     struct server_predict *p = state;
 
-    log_info("asking %u parties for rows %u to %u of %u, by the model of run %s", p->fed->set.n,
-             p->place + 1, p->about.rows, p->about.rows, p->about.run);
-    return open_round(p, a);
+    log_info("asking %u parties for %srows %u to %u of %u, by the model of run %s", p->fed->set.n,
+             p->about.open ? "as many as come of " : "", p->place + 1, p->about.rows, p->about.rows,
+             p->about.run);
+    return next_round(p, a);
 }
 
 static struct server_next nothing(void *state, struct actions *a)
@@ -151,12 +236,12 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
     return next_of_peer(NEXT_DROP, peer);
 }
 
+/* An open job whose idle time it is has an end. */
 static struct server_next timer(void *state, struct actions *a, const char *missing)
 {
-    (void)state;
     (void)a;
     (void)missing;
-    return next_of(NEXT_LATE);
+    return rests(state) ? next_finish(OUTCOME_COMPLETED) : next_of(NEXT_LATE);
 }
 
 /* A row is answered by all, or not yet. */
@@ -180,7 +265,7 @@ static void work(void *state, struct actions *out)
         if (nn_net_table(&p->head.net) != NULL)
             nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, p->rows);
         (void)nn_head_forward(&p->head, p->fused, p->target, p->rows, false);
-        nn_head_predict(&p->head, p->scores + (size_t)p->place * p->head.outputs, p->rows);
+        nn_head_predict(&p->head, server_predict_scores(p), p->rows);
     }
     subnormal_restore(mode);
 }
@@ -195,7 +280,10 @@ static struct server_next done(void *state, struct actions *a, const struct erro
         return next_of(NEXT_FAIL);
     }
     p->rounds++;
-    server_missing_scored(&p->missing, p->place / p->about.batch);
+    if (p->about.open)
+        tell_scores(p);
+    else
+        server_missing_scored(&p->missing, p->place / p->about.batch);
     p->place += p->rows; /* these are never asked for again */
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
@@ -203,7 +291,7 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     server_late_wishes_repaid(p->fed);
     if (p->place == p->about.rows)
         return next_finish(OUTCOME_COMPLETED);
-    return server_away_back(p->fed) ? next_of(NEXT_SET) : open_round(p, a);
+    return server_away_back(p->fed) ? next_of(NEXT_SET) : next_round(p, a);
 }
 
 static enum server_job_state job_state(const void *state)
@@ -237,12 +325,14 @@ static void frames(const void *state, size_t *up, size_t *down)
 }
 
 const struct server_job server_job_predict = {
-    .came = nothing,
+    .came = came,
     .away_ms = away_ms,
     .prepare = prepare,
     .begin = begin,
     .message = message,
     .timer = timer,
+    .asked = asked,
+    .rests = rests,
     .lost = lost,
     .settle = nothing,
     .work = work,

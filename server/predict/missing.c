@@ -12,7 +12,7 @@
 
 enum status server_missing_new(struct predict_missing *m, const struct prediction *about)
 {
-    const size_t rounds = ((size_t)about->rows + about->batch - 1) / about->batch;
+    const size_t rounds = about->open ? 1 : ((size_t)about->rows + about->batch - 1) / about->batch;
 
     m->of = mem_alloc(rounds, PREDICT_SET_WORDS * sizeof *m->of);
     return m->of != NULL ? STATUS_OK : STATUS_MEMORY;

@@ -3,7 +3,9 @@
  *
  * Rounds of rows in the order of the ids, each by all parties, or by those who are there
  * (server/away.c).  A generation that ends in between costs the round that was under way, which is
- * asked again; what was scored stays.
+ * asked again; what was scored stays.  Of an open job the rows come as they are asked for (struct
+ * server_feed): between two rounds the federation rests, keyed and ready, for idle_ms at most, and
+ * a round that came to nothing is passed over where nobody waits for it any more.
  *
  *   job.c      the table of functions (server/job.h), and one round after the other
  *   missing.c  who is not in an answer
@@ -41,6 +43,7 @@ struct predict_missing {
     uint64_t *of;               /* from each that was scored: PREDICT_SET_WORDS, a bit for each */
 };
 
+/* Written by init.c and job.c. */
 struct server_predict {
     struct server_federation *fed;
     struct server_question asked;
@@ -52,7 +55,7 @@ struct server_predict {
     struct arena arena;
     struct nn_head head;
     float *fused, *target; /* of a round; targets are zeros, and nobody looks at the loss */
-    float *scores;         /* rows x outputs, the first `place` of which are there */
+    float *scores; /* rows x outputs, the first `place` of which are there; open: of a round */
 
     struct secagg_shape shape;
     struct secagg_server *sum;
@@ -62,7 +65,9 @@ struct server_predict {
     struct digest hash;
     uint8_t dither[WIRE_DIGEST_BYTES];
 
-    uint32_t place, rows; /* of the round under way: its first row, how many */
+    uint32_t place, rows;  /* of the round under way: its first row, how many */
+    struct wire_bytes ids; /* of these */
+    bool pending;          /* open: there is a round, which is under way or came to nothing */
     uint64_t number, rounds;
     enum status worked;
     struct spans spans;
@@ -111,6 +116,12 @@ void server_relay_free(struct server_predict *p);
 bool server_relay_add(struct server_predict *p, uint32_t peer, const struct wire_shares *w);
 /* All have shared: to each what is for it. */
 void server_relay_send(struct server_predict *p, struct actions *a);
+
+/* Of the round under way. */
+static inline float *server_predict_scores(const struct server_predict *p)
+{
+    return p->scores + (p->about.open ? 0 : (size_t)p->place * p->head.outputs);
+}
 
 /* Values of the round under way. */
 static inline size_t server_predict_values(const struct server_predict *p)
