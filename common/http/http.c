@@ -185,8 +185,10 @@ static enum MHD_Result finish(struct http *h, struct http_later *l, struct http_
     struct http_answer *a = &l->answer;
     enum MHD_Result ok = MHD_YES;
 
-    a->status = MHD_HTTP_OK;
-    a->type = "application/json";
+    if (!l->replied) {
+        a->status = MHD_HTTP_OK;
+        a->type = "application/json";
+    }
     r->later = l;
     r->client = l->client;
     if (!l->replied && !h->setup.answer(h->setup.owner, r, a) && !l->replied) {

@@ -191,6 +191,7 @@ struct predict_scored server_predict_scored(const struct server_predict *p)
         .columns = p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs,
         .scores = p->scores,
         .rows = p->about.open ? 0 : p->place, /* of an open job they have been told */
+        .place = p->place,
         .batch = p->about.batch,
         .missing = p->missing.of,
     };

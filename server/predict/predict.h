@@ -89,6 +89,7 @@ struct predict_scored {
     uint32_t outputs, columns; /* columns: as they are written; of sigmoid both classes */
     const float *scores;
     uint32_t rows;           /* the first ones, that there are scores of */
+    uint32_t place;          /* rows that were asked for, of an open job, too */
     uint32_t batch;          /* so many of them in each round, one set has answered */
     const uint64_t *missing; /* from each round (struct predict_missing) */
 };

@@ -7,6 +7,7 @@
 #include "common/config/task.h"
 #include "common/daemon/models.h"
 #include "common/data/schema.h"
+#include "common/metrics/report_latency.h"
 #include "server/serve/words.h"
 
 #include <string.h>
@@ -61,20 +62,6 @@ void figures_model(const struct serve *s, const char *run, struct http_answer *o
     package_deinit(&p);
 }
 
-static json_t *latency_of(const struct latency *l)
-{
-    json_t *buckets = json_array();
-
-    for (unsigned i = 0; i < LATENCY_BUCKETS; i++)
-        if (l->bucket[i] > 0)
-            (void)json_array_append_new(buckets, json_pack("[I, I]", (json_int_t)latency_most_us(i),
-                                                           (json_int_t)l->bucket[i]));
-    return json_pack("{s:I, s:I, s:I, s:I, s:o}", "n", (json_int_t)l->n, "sum_us",
-                     (json_int_t)l->sum_us, "p50_us", (json_int_t)latency_quantile_us(l, 0.5),
-                     "p99_us", (json_int_t)latency_quantile_us(l, 0.99), "most_us_and_count",
-                     buckets);
-}
-
 static json_t *clients_of(const struct serve *s)
 {
     json_t *clients = json_object();
@@ -91,12 +78,14 @@ void figures_stats(const struct serve *s, struct http_answer *out)
 {
     const struct serve_counts *n = &s->counts;
 
-    words_answer(out, 200,
-                 json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:s, s:b, s:o, s:o}",
-                           "requests", (json_int_t)n->calls, "rows", (json_int_t)n->rows, "kept",
-                           (json_int_t)n->kept, "refused", (json_int_t)n->refused, "late",
-                           (json_int_t)n->late, "failed", (json_int_t)n->failed, "jobs",
-                           (json_int_t)n->jobs, "waiting_requests", (int)s->waiting.calls_n,
-                           "waiting_rows", (int)s->waiting.ids, "model", s->run, "open", s->opened,
-                           "latency", latency_of(&s->latency), "clients", clients_of(s)));
+    struct report_json j = {.bad = false};
+    json_t *o = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:s, s:b, s:o}", "requests",
+        (json_int_t)n->calls, "rows", (json_int_t)n->rows, "kept", (json_int_t)n->kept, "refused",
+        (json_int_t)n->refused, "late", (json_int_t)n->late, "failed", (json_int_t)n->failed,
+        "jobs", (json_int_t)n->jobs, "waiting_requests", (int)s->waiting.calls_n, "waiting_rows",
+        (int)s->waiting.ids, "model", s->run, "open", s->opened, "clients", clients_of(s));
+
+    report_latency(&j, o, &s->latency);
+    words_answer(out, 200, o);
 }

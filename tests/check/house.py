@@ -139,6 +139,7 @@ TESTED_BY = {
         'config/test_plan': ('common/config/plan_keys.c',),
         'config/test_plan_rules': tuple(f'common/config/plan_rules_{name}.c' for name in
                                         ('sizes', 'sums', 'training')),
+        'metrics/test_latency': ('common/metrics/report_latency.c',),
         'data/test_csv': ('common/data/lines.c', 'common/data/source.c', 'common/data/stream.c',
                           'common/data/text.c'),
         'data/test_intake': ('common/data/order.c', 'common/data/levels.c'),

@@ -430,7 +430,7 @@ static void test_what_waits_is_answered_later_and_each_by_its_own(void **state)
         uv_run(&world.uv, UV_RUN_NOWAIT);
     reply(world.later[2], "third");
     reply(world.later[1], "second");
-    hear_until(fd[2], "Retry-After: 7");
+    hear_until(fd[2], "HTTP/1.1 429");
     hear_until(fd[1], "GET /next 0");
     reply(world.later[0], "first");
     for (int i = 0; i < 8; i++)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/metrics/latency.h"
+#include "common/metrics/report_latency.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,12 +46,33 @@ static void test_quantiles_are_of_those_that_were_as_fast(void **state)
     assert_int_equal(latency_quantile_us(&l, 1), latency_most_us(LATENCY_BUCKETS - 1));
 }
 
+static void test_a_summary_has_quantiles_and_buckets(void **state)
+{
+    struct report_json j = {.bad = false};
+    json_t *o = json_object(), *l;
+    struct latency is = {0};
+
+    (void)state;
+    report_latency(&j, o, &is);
+    assert_int_equal(json_object_size(json_object_get(o, "latency")), 1); /* n */
+    latency_add(&is, 10);
+    latency_add(&is, 1000);
+    report_latency(&j, o, &is);
+    l = json_object_get(o, "latency");
+    assert_int_equal(json_integer_value(json_object_get(l, "n")), 2);
+    assert_int_equal(json_integer_value(json_object_get(l, "mean_us")), 505);
+    assert_int_equal(json_array_size(json_object_get(l, "most_us_and_count")), 2);
+    assert_false(j.bad);
+    json_decref(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_time_is_in_a_bucket_that_is_as_wide_as_it_says),
         cmocka_unit_test(test_buckets_follow_each_other),
         cmocka_unit_test(test_quantiles_are_of_those_that_were_as_fast),
+        cmocka_unit_test(test_a_summary_has_quantiles_and_buckets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
