@@ -96,7 +96,8 @@ assert [row["id"] for row in answer["scores"]] == ["9", "12"], answer
 assert all(abs(sum(row["scores"]) - 1) < 1e-5 for row in answer["scores"]), answer
 PYTHON
 same 422 "$(scores '["", "a\nb"]')" 'nothing but what is none'
-for bad in '' '{}' '{"ids": []}' '{"ids": "0"}' '{"ids": [0]}' '{"ids": ["0"], "more": 1}' '{"ids": ["0"], "ids": ["4"]}' \
+for bad in '' '{}' '{"ids": []}' '{"ids": "0"}' '{"ids": [0]}' '{"ids": ["0"], "more": 1}' \
+    '{"ids": ["0"], "ids": ["4"]}' \
     '{"ids": ["0"], "deadline_ms": -1}' '{"ids": ["0"]'; do
     same 400 "$(ask "$client" -d "$bad" "$url/served/predict")" "no request: $bad"
 done
@@ -108,11 +109,13 @@ grep -q '"classes"' body && ok 'its classes' || not_ok 'no classes'
 
 # --- who may ask ---
 same 401 "$(ask "${client}0" -d '{"ids": ["0"]}' "$url/served/predict")" 'without a token'
-same 403 "$(ask "$client" -H 'Origin: http://localhost' -d '{"ids": ["0"]}' "$url/served/predict")" 'a page in a browser'
+same 403 "$(ask "$client" -H 'Origin: http://localhost' -d '{"ids": ["0"]}' "$url/served/predict")" \
+    'a page in a browser'
 same 403 "$(ask "$client" -H 'Host: example.org' -d '{"ids": ["0"]}' "$url/served/predict")" 'another name of this host'
 same 404 "$(ask "$operator" "${url%/models}/jobs")" 'no job comes in by the port'
 same 403 "$(ask "$client" --unix-socket run/server/control http://localhost/v1/jobs)" 'nor by a token of clients'
-same 200 "$(ask "$client" --unix-socket run/server/control -d '{"ids": ["0"]}' http://localhost/v1/models/served/predict)" \
+same 200 "$(ask "$client" --unix-socket run/server/control -d \
+    '{"ids": ["0"]}' http://localhost/v1/models/served/predict)" \
     'which asks for rows at the socket, too'
 
 # --- what was answered is asked of nobody ---
@@ -133,7 +136,8 @@ same 200 "$(scores '["0", "4", "no,id", "0"]')" 'a server that was killed still 
 cmp -s body first && ok 'as they were, and no party is there' || not_ok 'it has others'
 same 0 "$(stat_of jobs)" 'no job was opened'
 same 200 "$(scores '["0", "16"]' ', "deadline_ms": 300')" 'what is kept is answered while parties are away'
-grep -q '"id": "16", "error": "the parties are not together"' body && ok 'and of the rest it says so' || not_ok 'no word of it'
+grep -q '"id": "16", "error": "the parties are not together"' body && ok 'and of the rest it says so' ||
+    not_ok 'no word of it'
 same 503 "$(scores '["16"]' ', "deadline_ms": 300')" 'as it does where nothing is kept'
 for who in 1 2 3; do start $who; done
 expect 0 '1 ' 'a person is taken out' "$vfl" models --state run/server forget --id 0
@@ -150,7 +154,8 @@ sed -n '2,21p' run/data/party-1-test.csv | cut -d, -f1 >ids
 n=$(job submit predict --model "$run" ids)
 expect 0 completed 'and so is one of predictions' job wait "$n"
 job scores "$n" >table.csv
-same 200 "$(ask "$client" -d "{\"ids\": [\"$(sed -n 20p ids)\"]}" "$url/$run/predict")" 'whose answers are kept for requests'
+same 200 "$(ask "$client" -d "{\"ids\": [\"$(sed -n 20p ids)\"]}" "$url/$run/predict")" \
+    'whose answers are kept for requests'
 row=$(sed -n 's/.*"scores": \[\(.*\)\]}.*/\1/p' body | cut -c1-6)
 same "$(tail -n 1 table.csv | cut -d, -f2 | cut -c1-6)" "$row" 'as they are'
 
@@ -167,8 +172,10 @@ grep -qi '^Retry-After: [0-9]' head && ok 'are told when to come again' || not_o
 end -TERM server
 wait $waits
 same 503 "$(cat first.code)" 'who waits is told when the server stops'
-said server.log 'client predict has asked for .* rows in .* requests' && ok 'who asked is in the log' || not_ok 'nobody says who asked'
-grep -q '"latency"' run/server/runs/serve/prediction.json && ok 'how long it took is in the summary' || not_ok 'no latency'
+said server.log 'client predict has asked for .* rows in .* requests' && ok 'who asked is in the log' ||
+    not_ok 'nobody says who asked'
+grep -q '"latency"' run/server/runs/serve/prediction.json && ok 'how long it took is in the summary' ||
+    not_ok 'no latency'
 for who in 1 2; do end -TERM $who; done
 rm -f ./*.pid
 closing
