@@ -11,6 +11,7 @@
 #include "common/daemon/runs.h"
 #include "common/flow/job.h"
 #include "server/asked.h"
+#include "server/contributed.h"
 #include "server/missing.h"
 
 #include <stdio.h>
@@ -122,8 +123,14 @@ static enum status load_training(struct stand *s, struct error *err)
 static enum status load_predictions(struct stand *s, struct error *err)
 {
     char ids[CONFIG_PATH_MAX];
-    const struct server_wanted wanted = {
-        s->job.model, ids, s->job.absent[0] != 0 ? s->job.absent : NULL, s->job.min_parties};
+    const struct contributed_want want = {s->job.orders, s->job.columns, s->job.seed};
+    const struct server_wanted wanted = {.run = s->job.model,
+                                         .ids = ids,
+                                         .absent = s->job.absent[0] != 0 ? s->job.absent : NULL,
+                                         .by = s->job.by,
+                                         .min_parties = s->job.min_parties,
+                                         .contributed =
+                                             s->job.kind == QUEUE_CONTRIBUTE ? &want : NULL};
 
     queue_text_path(ids, &s->queue, &s->job);
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
@@ -157,11 +164,12 @@ static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], str
     struct buf text;
     enum status st;
 
-    if (s->open || s->job.kind == QUEUE_PREDICT) {
-        if (s->open) /* one folder for all of them */
-            snprintf(name, PACKAGE_RUN_MAX + 1, "serve");
-        else
-            snprintf(name, PACKAGE_RUN_MAX + 1, "predict-%u", s->job.number);
+    if (s->open) { /* one folder for all of them */
+        snprintf(name, PACKAGE_RUN_MAX + 1, "serve");
+        return STATUS_OK;
+    }
+    if (s->job.kind != QUEUE_TRAIN) {
+        snprintf(name, PACKAGE_RUN_MAX + 1, "%s-%u", queue_kind_names[s->job.kind], s->job.number);
         return STATUS_OK;
     }
     buf_init(&text, PLAN_TEXT_MAX);
@@ -223,9 +231,9 @@ static enum status begin_run(struct stand *s, struct error *err)
         return st;
     s->options.scores = NULL;
     s->options.latency = s->open ? &s->serve.latency : NULL;
-    if (s->job.kind == QUEUE_PREDICT && !s->open) {
-        snprintf(s->scores, sizeof s->scores, "%.*s/scores.csv", CONFIG_PATH_MAX - 32,
-                 s->in.config.state);
+    if (s->job.kind != QUEUE_TRAIN && !s->open) {
+        snprintf(s->scores, sizeof s->scores, "%.*s/%s.csv", CONFIG_PATH_MAX - 32,
+                 s->in.config.state, s->job.kind == QUEUE_PREDICT ? "scores" : "answers");
         s->options.scores = s->scores;
     }
     if (needs_nobody(s))

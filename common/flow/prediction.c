@@ -5,6 +5,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
+#include "common/crypto/cert_name.h"
 #include "common/crypto/digest.h"
 #include "common/data/table.h"
 #include "common/data/text.h"
@@ -15,15 +16,6 @@
 #include <string.h>
 
 /* --- the text --- */
-
-enum { VALUE_MAX = WIRE_MEMBERS_MAX * 4 + 1 };
-
-/* A line `key=value`; take need not be strict, since what is read is printed again and compared. */
-struct line {
-    const char *key;
-    enum status (*print)(const struct prediction *p, struct buf *out);
-    bool (*take)(struct prediction *p, const char *value);
-};
 
 static enum status print_digest(struct buf *out, const uint8_t *digest)
 {
@@ -38,11 +30,15 @@ static enum status print_run(const struct prediction *p, struct buf *out)
     return buf_printf(out, "%s", p->run);
 }
 
-static bool take_run(struct prediction *p, const char *value)
+static bool read_run(struct prediction *p, const char *value)
 {
-    snprintf(p->run, sizeof p->run, "%.*s", PREDICTION_RUN_MAX, value);
-    return value[0] != 0 && strlen(value) <= PREDICTION_RUN_MAX &&
-           strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(value);
+    const size_t n = strlen(value);
+
+    if (n == 0 || n > PREDICTION_RUN_MAX ||
+        strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != n)
+        return false;
+    memcpy(p->run, value, n + 1);
+    return true;
 }
 
 static enum status print_plan(const struct prediction *p, struct buf *out)
@@ -50,7 +46,7 @@ static enum status print_plan(const struct prediction *p, struct buf *out)
     return print_digest(out, p->plan);
 }
 
-static bool take_plan(struct prediction *p, const char *value)
+static bool read_plan(struct prediction *p, const char *value)
 {
     return digest_from_hex(p->plan, sizeof p->plan, value);
 }
@@ -60,7 +56,7 @@ static enum status print_trail(const struct prediction *p, struct buf *out)
     return print_digest(out, p->trail);
 }
 
-static bool take_trail(struct prediction *p, const char *value)
+static bool read_trail(struct prediction *p, const char *value)
 {
     return digest_from_hex(p->trail, sizeof p->trail, value);
 }
@@ -70,7 +66,7 @@ static enum status print_rows(const struct prediction *p, struct buf *out)
     return buf_printf(out, "%u", p->rows);
 }
 
-static bool take_rows(struct prediction *p, const char *value)
+static bool read_rows(struct prediction *p, const char *value)
 {
     p->rows = (uint32_t)strtoul(value, NULL, 10);
     return p->rows >= 1 && p->rows <= PREDICTION_ROWS_MAX;
@@ -81,7 +77,7 @@ static enum status print_batch(const struct prediction *p, struct buf *out)
     return buf_printf(out, "%u", p->batch);
 }
 
-static bool take_batch(struct prediction *p, const char *value)
+static bool read_batch(struct prediction *p, const char *value)
 {
     p->batch = (uint32_t)strtoul(value, NULL, 10);
     return p->batch >= 1 && p->batch <= p->rows;
@@ -101,9 +97,9 @@ static enum status print_absent(const struct prediction *p, struct buf *out)
     return s;
 }
 
-static bool take_absent(struct prediction *p, const char *list)
+static bool read_absent(struct prediction *p, const char *value)
 {
-    for (const char *at = list; *at >= '0' && *at <= '9'; at += *at == ',') {
+    for (const char *at = value; *at >= '0' && *at <= '9'; at += *at == ',') {
         char *end;
         const unsigned long i = strtoul(at, &end, 10);
 
@@ -114,22 +110,43 @@ static bool take_absent(struct prediction *p, const char *list)
     return true;
 }
 
+static enum status print_by(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%s", p->by);
+}
+
+static bool read_by(struct prediction *p, const char *value)
+{
+    const size_t n = strlen(value);
+
+    if (!cert_name_is(value, n))
+        return false;
+    memcpy(p->by, value, n + 1);
+    return true;
+}
+
 static enum status print_open(const struct prediction *p, struct buf *out)
 {
     return buf_printf(out, "%d", p->open);
 }
 
-static bool take_open(struct prediction *p, const char *value)
+static bool read_open(struct prediction *p, const char *value)
 {
     p->open = value[0] == '1';
     return true;
 }
 
-static const struct line lines[] = {
-    {"run", print_run, take_run},       {"plan", print_plan, take_plan},
-    {"trail", print_trail, take_trail}, {"rows", print_rows, take_rows},
-    {"batch", print_batch, take_batch}, {"absent", print_absent, take_absent},
-    {"open", print_open, take_open},
+/* Its lines, in their order.  A reader may take more than a printer writes: what is not printed
+ * alike again is no text of this kind. */
+static const struct line {
+    const char *key;
+    enum status (*print)(const struct prediction *p, struct buf *out);
+    bool (*read)(struct prediction *p, const char *value);
+} lines[] = {
+    {"run", print_run, read_run},       {"plan", print_plan, read_plan},
+    {"trail", print_trail, read_trail}, {"rows", print_rows, read_rows},
+    {"batch", print_batch, read_batch}, {"absent", print_absent, read_absent},
+    {"by", print_by, read_by},          {"open", print_open, read_open},
 };
 enum { LINES = sizeof lines / sizeof *lines };
 
@@ -151,7 +168,7 @@ enum status prediction_print(const struct prediction *p, struct buf *out)
 static const char *take(const char *at, const char *key, char *out, size_t size)
 {
     const size_t k = strlen(key);
-    const char *end = at == NULL ? NULL : strchr(at, '\n');
+    const char *end = strchr(at, '\n');
 
     if (end == NULL || strncmp(at, key, k) != 0 || at[k] != '=' || (size_t)(end - at) - k > size)
         return NULL;
@@ -161,12 +178,11 @@ static const char *take(const char *at, const char *key, char *out, size_t size)
 
 static bool read_text(struct prediction *p, const char *text)
 {
-    char value[VALUE_MAX];
-    const char *at = text;
+    char value[WIRE_MEMBERS_MAX * 4 + 1];
 
     for (size_t i = 0; i < LINES; i++) {
-        at = take(at, lines[i].key, value, sizeof value);
-        if (at == NULL || !lines[i].take(p, value))
+        text = take(text, lines[i].key, value, sizeof value);
+        if (text == NULL || !lines[i].read(p, value))
             return false;
     }
     return true;

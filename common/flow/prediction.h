@@ -2,8 +2,8 @@
  * rounds are computed.
  *
  * The text is what every member signs (job.h): which model, how many rows (or, of an open job, how
- * many at most), who is left out.  The ids come with the rounds, and are part of what masks and
- * shares hang on.
+ * many at most), who is left out, for whom.  The ids come with the rounds, and are part of what
+ * masks and shares hang on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +12,7 @@
 
 #include "common/base/buf.h"
 #include "common/config/plan.h"
+#include "common/crypto/cert_name.h"
 #include "common/wire/message.h"
 
 #include <stdbool.h>
@@ -26,12 +27,13 @@ struct prediction {
     uint8_t trail[WIRE_DIGEST_BYTES]; /* of that run; zeros where it tells nothing */
     uint32_t rows, batch;             /* in all; of each round but the last */
     bool absent[WIRE_MEMBERS_MAX];    /* by roster index: uploads a constant for every row */
+    char by[CERT_NAME_MAX + 1]; /* for whom, by the server's word alone; a name (cert_name.h) */
     /* Rows are asked for as they come: a round is of as many ids as it carries, `batch` at most,
      * and all rounds together are of `rows` at most. */
     bool open;
 };
 
-/* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing),
+/* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing), by,
  * open (0 or 1). */
 enum status prediction_print(const struct prediction *p, struct buf *out) MUST_USE;
 /* Just what prediction_print writes: STATUS_PROTOCOL else. */

@@ -5,8 +5,11 @@
 
 void report_latency(struct report_json *j, json_t *parent, const struct latency *l)
 {
-    json_t *o = report_json_object(j, parent, "latency"), *buckets;
+    json_t *o, *buckets;
 
+    if (l == NULL)
+        return;
+    o = report_json_object(j, parent, "latency");
     report_json_count(j, o, "n", l->n);
     if (l->n == 0)
         return;

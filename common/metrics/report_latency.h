@@ -8,7 +8,7 @@
 #include "common/metrics/report_json.h"
 
 /* {"n", "mean_us", "p50_us", "p99_us", "most_us_and_count": [[MICROSECONDS, NUMBER], ...]}: of each
- * bucket that is not empty its largest, and how many it has. */
+ * bucket that is not empty its largest, and how many it has.  l NULL: nothing. */
 void report_latency(struct report_json *j, json_t *parent, const struct latency *l);
 
 #endif

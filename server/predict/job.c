@@ -1,4 +1,5 @@
-/* job.c -- predictions as a federation sees them: the table, and one round after the other.
+/* job.c -- predictions and contributions as a federation sees them: the table, and one round after
+ * the other.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/predict/predict.h"
@@ -10,6 +11,8 @@
 #include "server/away.h"
 #include "server/members.h"
 #include "server/seats.h"
+
+#include <string.h>
 
 /* --- a set comes together --- */
 
@@ -24,7 +27,6 @@ static enum status prepare(void *state)
     p->shape.parties = n;
     p->relay.tags = secagg_tag_bytes(agg, &p->shape);
     p->check_bytes = secagg_check_bytes(agg, &p->shape);
-    server_missing_begin(&p->missing, &p->about, &p->fed->set, p->plan.shape.parties);
     secagg_server_free(p->sum);
     p->sum = NULL;
     if (s == STATUS_OK)
@@ -52,6 +54,7 @@ static void enter_phase(struct server_predict *p)
 
 static struct server_next open_round(struct server_predict *p, struct actions *a)
 {
+    server_missing_begin(&p->missing, &p->ask->of, &p->fed->set, p->plan.shape.parties);
     p->number++;
     p->relay.in = 0;
     secagg_begin(p->sum, server_predict_values(p));
@@ -88,11 +91,12 @@ static bool rests(const void *state)
 
 static void take_rows(struct server_predict *p)
 {
-    const uint32_t left = p->about.rows - p->place;
+    const uint64_t left = p->places - p->place;
 
-    p->rows =
-        feed_of(p)->take(feed_of(p)->owner, left < p->about.batch ? left : p->about.batch, &p->ids);
+    p->rows = feed_of(p)->take(feed_of(p)->owner,
+                               left < p->about.batch ? (uint32_t)left : p->about.batch, &p->ids);
     p->pending = p->rows > 0;
+    p->ask = &p->asks.ask[0];
 }
 
 /* rested: it goes on resting, and for no longer. */
@@ -102,7 +106,7 @@ static struct server_next next_of_open(struct server_predict *p, struct actions 
         p->place += p->rows;
         p->pending = false;
     }
-    if (!p->pending && (p->place == p->about.rows || feed_of(p)->closes(feed_of(p)->owner)))
+    if (!p->pending && (p->place == p->places || feed_of(p)->closes(feed_of(p)->owner)))
         return next_finish(OUTCOME_COMPLETED);
     if (!p->pending)
         take_rows(p);
@@ -141,15 +145,17 @@ static struct server_next came(void *state, struct actions *a)
 
 /* --- a round after the other --- */
 
-/* The rows that come next, or those of a round that came to nothing. */
+/* What comes next, or was asked in a round that came to nothing. */
 static struct server_next next_round(struct server_predict *p, struct actions *a)
 {
-    const uint32_t left = p->about.rows - p->place;
+    struct contribution_round at;
 
     if (p->about.open)
         return next_of_open(p, a, false);
-    p->rows = left < p->about.batch ? left : p->about.batch;
-    p->ids = ids_of(p, p->place, p->rows);
+    CHECK(contribution_at(&at, &p->asks, &p->about, p->place));
+    p->rows = at.rows;
+    p->ask = &p->asks.ask[at.ask];
+    p->ids = ids_of(p, at.row, at.rows);
     return open_round(p, a);
 }
 
@@ -164,9 +170,11 @@ static struct server_next begin(void *state, struct actions *a)
 {
     struct server_predict *p = state;
 
-    log_info("asking %u parties for %srows %u to %u of %u, by the model of run %s", p->fed->set.n,
-             p->about.open ? "as many as come of " : "", p->place + 1, p->about.rows, p->about.rows,
-             p->about.run);
+    log_info("asking %u parties for %s%s %llu to %llu of %llu, by the model of run %s, for %s",
+             p->fed->set.n, p->about.open ? "as many as come of " : "",
+             p->asked.asks == NULL ? "rows" : "answers", (unsigned long long)p->place + 1,
+             (unsigned long long)p->places, (unsigned long long)p->places, p->about.run,
+             p->about.by);
     return next_round(p, a);
 }
 
@@ -236,11 +244,11 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
     return next_of_peer(NEXT_DROP, peer);
 }
 
-/* An open job whose idle time it is has an end. */
 static struct server_next timer(void *state, struct actions *a, const char *missing)
 {
     (void)a;
     (void)missing;
+    /* An open job whose idle time it is has an end. */
     return rests(state) ? next_finish(OUTCOME_COMPLETED) : next_of(NEXT_LATE);
 }
 
@@ -252,6 +260,27 @@ static bool lost(void *state, bool had_answered)
     return false;
 }
 
+/* Of what is in `fused`, of so many rows, without those of missing.now. */
+static void score(struct server_predict *p, uint32_t rows, float *out)
+{
+    nn_head_fuse(&p->head, p->fused, rows);
+    if (nn_net_table(&p->head.net) != NULL)
+        nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, rows);
+    (void)nn_head_forward(&p->head, p->fused, p->target, rows, false);
+    nn_head_predict(&p->head, out, rows);
+}
+
+void server_predict_nobody(struct server_predict *p, float *out)
+{
+    const uint64_t mode = subnormal_flush();
+
+    for (uint32_t i = 0; i < p->plan.shape.parties; i++)
+        p->missing.now[i] = true;
+    memset(p->fused, 0, p->head.inputs * sizeof *p->fused);
+    score(p, 1, out);
+    subnormal_restore(mode);
+}
+
 static void work(void *state, struct actions *out)
 {
     struct server_predict *p = state;
@@ -261,11 +290,7 @@ static void work(void *state, struct actions *out)
     p->worked = secagg_combine(p->sum, p->fused, p->plan.model.embedding, &p->fed->error);
     if (p->worked == STATUS_OK) {
         server_missing_spread(p->fused, &p->head, &p->fed->set, p->rows);
-        nn_head_fuse(&p->head, p->fused, p->rows);
-        if (nn_net_table(&p->head.net) != NULL)
-            nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, p->rows);
-        (void)nn_head_forward(&p->head, p->fused, p->target, p->rows, false);
-        nn_head_predict(&p->head, server_predict_scores(p), p->rows);
+        score(p, p->rows, server_predict_scores(p));
     }
     subnormal_restore(mode);
 }
@@ -283,13 +308,13 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     if (p->about.open)
         tell_scores(p);
     else
-        server_missing_scored(&p->missing, p->place / p->about.batch);
+        server_missing_scored(&p->missing, p->rounds - 1);
     p->place += p->rows; /* these are never asked for again */
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
     server_step_forward(p->fed);
     server_late_wishes_repaid(p->fed);
-    if (p->place == p->about.rows)
+    if (p->place == p->places)
         return next_finish(OUTCOME_COMPLETED);
     return server_away_back(p->fed) ? next_of(NEXT_SET) : next_round(p, a);
 }
@@ -298,7 +323,7 @@ static enum server_job_state job_state(const void *state)
 {
     const struct server_predict *p = state;
 
-    return p->place == p->about.rows ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
+    return p->place == p->places ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
 }
 
 static struct server_next complete(void *state, struct actions *a)

@@ -86,6 +86,7 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
 
     if (q->feed != NULL) {
         v->question = (struct server_question){.model = &v->head,
+                                               .by = "clinic",
                                                .rows = q->rows,
                                                .feed = *q->feed,
                                                .idle_ms = q->idle_ms,
@@ -103,6 +104,7 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
     }
     v->at[n] = (uint32_t)used;
     v->question = (struct server_question){.model = &v->head,
+                                           .by = "clinic",
                                            .ids = v->ids,
                                            .at = v->at,
                                            .rows = n,
