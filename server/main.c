@@ -16,7 +16,15 @@
 
 enum { PRINT_MAX = 1 << 20 };
 enum own { OWN_PROGRESS };
-enum own_value { OWN_TRANSCRIPT, OWN_FORGET_IDS, OWN_PREDICT, OWN_IDS, OWN_SCORES, OWN_ABSENT };
+enum own_value {
+    OWN_TRANSCRIPT,
+    OWN_FORGET_IDS,
+    OWN_PREDICT,
+    OWN_IDS,
+    OWN_SCORES,
+    OWN_ABSENT,
+    OWN_ALIGN
+};
 
 static const struct options_about about = {
     .program = "vfl-server",
@@ -37,6 +45,9 @@ static const struct options_about about = {
         "  --scores FILE        write what is predicted to FILE, in the order of the ids; without "
         "--predict\n"
         "                       the test rows' labels and scores at the end of the run\n"
+        "  --align NAME         one alignment of the ids of align.table with the parties', kept "
+        "under\n"
+        "                       state/alignments as NAME, and end\n"
         "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
         "  --progress           one progress line on standard output\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -49,7 +60,8 @@ static const struct options_about about = {
                   [OWN_PREDICT] = "predict",
                   [OWN_IDS] = "ids",
                   [OWN_SCORES] = "scores",
-                  [OWN_ABSENT] = "absent"},
+                  [OWN_ABSENT] = "absent",
+                  [OWN_ALIGN] = "align"},
 };
 
 static enum status print_plan(const struct server_inputs *in, struct error *err)
@@ -94,6 +106,10 @@ static enum status serve(const struct options *o, struct server_inputs *in,
         server_asked_print(in);
         return STATUS_OK;
     }
+    if (o->check_only && in->listed.aligns) {
+        printf("# %u ids, of %u columns each\n", in->listed.ids.n, in->listed.ids.columns);
+        return STATUS_OK;
+    }
     if (in->predicts && in->missing.n == 0)
         return server_results_kept(in, run, err);
     return o->check_only ? print_plan(in, err) : server_loop_run(in, run, o, err);
@@ -121,6 +137,10 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
         o->own_value[OWN_PREDICT] == NULL ? NULL : models_asked(o->own_value[OWN_PREDICT]),
         o->own_value[OWN_IDS], o->own_value[OWN_ABSENT], 0};
 
+    if (o->own_value[OWN_ALIGN] != NULL && (wanted.run != NULL || wanted.ids != NULL))
+        return error_set(err, STATUS_CONFIG, "--align goes without --predict and --ids");
+    if (o->own_value[OWN_ALIGN] != NULL)
+        return server_inputs_align(in, o, o->own_value[OWN_ALIGN], err);
     if ((wanted.run == NULL) != (wanted.ids == NULL) ||
         (wanted.run == NULL && wanted.absent != NULL))
         return error_set(err, STATUS_CONFIG,
@@ -154,12 +174,13 @@ int main(int argc, char **argv)
     run.export_file = o.export_file;
     run.transcript = o.own_value[OWN_TRANSCRIPT];
     run.scores = o.own_value[OWN_SCORES];
-    run.progress = o.own[OWN_PROGRESS] && o.own_value[OWN_PREDICT] == NULL;
+    run.progress =
+        o.own[OWN_PROGRESS] && o.own_value[OWN_PREDICT] == NULL && o.own_value[OWN_ALIGN] == NULL;
     run.seeded = o.seeded;
     run.seed = o.seed;
     if (s == STATUS_OK)
         s = load(&in, &o, &err);
-    if (s == STATUS_OK && !o.check_only && !in.predicts && !in.config.stand)
+    if (s == STATUS_OK && !o.check_only && !in.predicts && !in.listed.aligns && !in.config.stand)
         server_targets_show(&in.target);
     if (s == STATUS_OK && run.scores != NULL && !o.check_only)
         s = scores_check(run.scores, &err);

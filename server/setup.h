@@ -44,6 +44,7 @@ struct server_watch {
 };
 
 struct package;
+struct alignment;
 
 /* Rows to be predicted, by a head's package. */
 struct server_question {
@@ -56,6 +57,16 @@ struct server_question {
     uint32_t min_parties, wait_ms;
 };
 
+/* Ids that are aligned with the parties'. */
+struct server_aligned {
+    const struct alignment *about;
+    const uint8_t *rows; /* about->ids of them (common/daemon/idlist.h) */
+    uint32_t ids_max, result_min;
+    void *owner;
+    /* Durably, before anything of it is said: one more.  STATUS_POLICY: that is too many. */
+    enum status (*count)(void *owner, const struct alignment *about, struct error *err);
+};
+
 /* Whose rows are predicted, and what they are in truth; test NULL: there is none. */
 struct server_labels {
     const struct table *train, *test;
@@ -65,7 +76,8 @@ struct server_labels {
 
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
-    const struct server_question *asked; /* a job of predictions; NULL: training */
+    const struct server_question *asked; /* a job of predictions; NULL: training, or ... */
+    const struct server_aligned *aligns; /* ... where there is this, a job of alignment */
     const struct plan *plan;             /* shape filled in; NULL: no run */
     const struct roster *roster;
     struct server_labels labels;

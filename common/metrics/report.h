@@ -109,9 +109,10 @@ struct summary {
     const char *error;  /* NULL or "": absent */
     bool plaintext, insecure_seed;
     uint64_t rounds, void_rounds;
-    uint64_t rows;    /* of predictions; 0: absent */
-    uint64_t kept;    /* of them, that were answered before */
-    size_t without_n; /* of predictions: parties that they do without, by name */
+    uint64_t ids, common; /* of an alignment: that were listed here; in all lists.  0 ids: absent */
+    uint64_t rows;        /* of predictions; 0: absent */
+    uint64_t kept;        /* of them, that were answered before */
+    size_t without_n;     /* of predictions: parties that they do without, by name */
     const char *without[REPORT_PARTIES_MAX];
     uint64_t rounds_before; /* of `rounds`, by earlier processes; time and bytes are this one's */
     double epochs;
