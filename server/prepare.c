@@ -260,6 +260,7 @@ static enum status read_listed(struct server_inputs *in, const char *name, struc
                                           .trim = c->trim,
                                           .fold = c->fold,
                                           .unicode = c->unicode,
+                                          .chunk = ALIGN_CHUNK,
                                           .patience_ms = c->patience_ms};
     snprintf(in->listed.about.name, sizeof in->listed.about.name, "%.*s", CONFIG_ALIGN_NAME_MAX,
              name);

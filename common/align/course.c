@@ -7,20 +7,36 @@
 
 #include <string.h>
 
-void align_course_init(struct align_course *c, uint32_t members, const uint32_t *size,
-                       uint32_t chunk)
+/* 0: a list is empty, or too long. */
+static uint32_t longest(uint32_t members, const uint32_t *size)
 {
     uint32_t most = 0;
 
-    CHECK(members >= 2 && members <= ALIGN_MEMBERS_MAX && chunk >= 1 && chunk <= ALIGN_CHUNK);
+    for (uint32_t i = 0; i < members; i++) {
+        if (size[i] < 1 || size[i] > ALIGN_IDS_MAX)
+            return 0;
+        most = size[i] > most ? size[i] : most;
+    }
+    return most;
+}
+
+bool align_course_fits(uint32_t members, const uint32_t *size, uint32_t chunk)
+{
+    uint32_t most = 0;
+
+    if (members < 2 || members > ALIGN_MEMBERS_MAX || chunk < 1 || chunk > ALIGN_CHUNK)
+        return false;
+    most = longest(members, size);
+    return most > 0 && ((uint64_t)most + chunk - 1) / chunk * (2 * members + 2) <= ALIGN_STEPS_MAX;
+}
+
+void align_course_init(struct align_course *c, uint32_t members, const uint32_t *size,
+                       uint32_t chunk)
+{
+    CHECK(align_course_fits(members, size, chunk));
     *c = (struct align_course){.members = members, .chunk = chunk};
     memcpy(c->size, size, members * sizeof *size);
-    for (uint32_t i = 0; i < members; i++) {
-        CHECK(size[i] >= 1 && size[i] <= ALIGN_IDS_MAX);
-        if (size[i] > most)
-            most = size[i];
-    }
-    c->chunks = (most + chunk - 1) / chunk;
+    c->chunks = (longest(members, size) + chunk - 1) / chunk;
 }
 
 uint32_t align_steps(const struct align_course *c)

@@ -27,6 +27,7 @@ enum {
     ALIGN_MEMBERS_MAX = 257,   /* all parties that a roster may have, and the server */
     ALIGN_IDS_MAX = 1 << 24,   /* in one list */
     ALIGN_CHUNK = 1 << 14,     /* entries of one step: half a megabyte, a second of work */
+    ALIGN_STEPS_MAX = 1 << 24, /* of one alignment */
     ALIGN_POINT_BYTES = 32,    /* while it is raised, and ... */
     ALIGN_PLACE_BYTES = 4,     /* ... of an entry on its way back */
     ALIGN_PREFIX_BYTES = 16,   /* of a point in all lists, as it is told */
@@ -48,6 +49,8 @@ struct align_at {
     bool first, last;      /* of its stage */
 };
 
+/* As align_course_init has to have it. */
+bool align_course_fits(uint32_t members, const uint32_t *size, uint32_t chunk);
 void align_course_init(struct align_course *c, uint32_t members, const uint32_t *size,
                        uint32_t chunk);
 uint32_t align_steps(const struct align_course *c);

@@ -23,20 +23,23 @@ bool alignment_name(const char *name)
 enum status alignment_print(const struct alignment *a, struct buf *out)
 {
     return buf_printf(
-        out, "name=%s\nids=%u\ncolumns=%u\ntrim=%d\nfold=%d\nunicode=%u\npatience_ms=%u\n", a->name,
-        a->ids, a->columns, a->trim, a->fold, (unsigned)a->unicode, a->patience_ms);
+        out,
+        "name=%s\nids=%u\ncolumns=%u\ntrim=%d\nfold=%d\nunicode=%u\nchunk=%u\npatience_ms=%u\n",
+        a->name, a->ids, a->columns, a->trim, a->fold, (unsigned)a->unicode, a->chunk,
+        a->patience_ms);
 }
 
 /* What sscanf lets pass and is not canonical shows when it is printed again. */
 static bool read_text(struct alignment *a, const char *text)
 {
     unsigned trim, fold, unicode;
-    const int n = sscanf(text,
-                         "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32
-                         "\ntrim=%1u\nfold=%1u\nunicode=%1u\npatience_ms=%9" SCNu32 "\n",
-                         a->name, &a->ids, &a->columns, &trim, &fold, &unicode, &a->patience_ms);
+    const int n =
+        sscanf(text,
+               "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32
+               "\ntrim=%1u\nfold=%1u\nunicode=%1u\nchunk=%5" SCNu32 "\npatience_ms=%9" SCNu32 "\n",
+               a->name, &a->ids, &a->columns, &trim, &fold, &unicode, &a->chunk, &a->patience_ms);
 
-    if (n != 7 || unicode > CONFIG_UNICODE_NONE)
+    if (n != 8 || unicode > CONFIG_UNICODE_NONE)
         return false;
     a->trim = trim != 0;
     a->fold = fold != 0;

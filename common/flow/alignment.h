@@ -26,10 +26,11 @@ struct alignment {
     uint32_t ids, columns;                /* of the server's list; that make one id */
     bool trim, fold;
     enum config_unicode unicode;
-    uint32_t patience_ms; /* for one step */
+    uint32_t chunk;       /* entries of one step */
+    uint32_t patience_ms; /* for it */
 };
 
-/* Lines `key=value` in this order: name, ids, columns, trim, fold, unicode, patience_ms. */
+/* Lines `key=value` in this order: name, ids, columns, trim, fold, unicode, chunk, patience_ms. */
 enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE;
 /* Just what alignment_print writes: STATUS_PROTOCOL else. */
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,

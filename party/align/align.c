@@ -147,10 +147,12 @@ static enum status begin(void *state, const struct secagg_pair *pairs)
                                 .threads = parallel_processors()};
     enum status s = take_sizes(p, size);
 
+    if (s == STATUS_OK && !align_course_fits(p->set->members_n + 1, size, p->about.chunk))
+        s = error_set(p->error, STATUS_PROTOCOL, "an alignment of too many steps");
     if (s != STATUS_OK)
         return s;
     lost(p);
-    align_course_init(&p->course, p->set->members_n + 1, size, ALIGN_CHUNK);
+    align_course_init(&p->course, p->set->members_n + 1, size, p->about.chunk);
     s = share_init(&p->keys, p->set->members_n, p->set->self, pairs);
     if (s == STATUS_OK)
         s = align_member_new(&p->member, &setup);

@@ -42,7 +42,7 @@ static enum status prepare(void *state)
     enum status s;
 
     server_align_forget(p);
-    align_course_init(&p->course, p->fed->set.n + 1, p->size, ALIGN_CHUNK);
+    align_course_init(&p->course, p->fed->set.n + 1, p->size, p->about.chunk);
     s = align_member_new(&p->member, &setup);
     if (s == STATUS_OK)
         s = align_match_new(&p->match, &p->course);

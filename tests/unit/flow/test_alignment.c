@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static const char good[] =
-    "name=q3-2026\nids=120\ncolumns=2\ntrim=1\nfold=0\nunicode=1\npatience_ms=60000\n";
+    "name=q3-2026\nids=120\ncolumns=2\ntrim=1\nfold=0\nunicode=1\nchunk=500\npatience_ms=60000\n";
 
 static enum status parse(struct alignment *a, const char *text)
 {
@@ -31,6 +31,7 @@ static void test_a_text_is_read_as_it_is_written(void **state)
     assert_int_equal(a.ids, 120);
     assert_int_equal(a.columns, 2);
     assert_true(a.trim && !a.fold && a.unicode == CONFIG_UNICODE_NFKC);
+    assert_int_equal(a.chunk, 500);
     assert_int_equal(a.patience_ms, 60000);
     buf_init(&out, 256);
     assert_int_equal(alignment_print(&a, &out), STATUS_OK);
@@ -53,6 +54,8 @@ static void test_anything_else_is_refused(void **state)
         {"columns=2", "columns=0"},
         {"columns=2", "columns=17"},
         {"trim=1", "trim=2"},
+        {"chunk=500", "chunk=0"},
+        {"chunk=500", "chunk=16385"},
         {"unicode=1", "unicode=3"},
         {"60000", "999"},
         {"60000", "604800001"},
