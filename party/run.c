@@ -34,9 +34,9 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return ledger_takes(((struct party_run *)owner)->books.ledger, mechanism);
 }
 
-static enum status may_answer(void *owner, struct error *err)
+static enum status may_answer(void *owner, uint32_t rows, struct error *err)
 {
-    return books_may_answer(&((struct party_run *)owner)->books, err);
+    return books_may_answer(&((struct party_run *)owner)->books, rows, err);
 }
 
 static uint64_t sequence(void *owner)
@@ -92,6 +92,17 @@ static enum status keep_alignment(void *owner, const struct alignment *about,
 
     return aligned_keep(r->in->config.state, &r->in->listed.ids,
                         &(struct aligned_result){about->name, transcript, places}, err);
+}
+
+static enum status from(void *owner, const struct plan *plan, struct package *out,
+                        struct error *err)
+{
+    const struct party_run *r = owner;
+    enum status s = models_load_from(r->in->config.state, plan, out, err);
+
+    if (s == STATUS_OK && out->role != PACKAGE_BOTTOM)
+        s = error_set(err, STATUS_CONFIG, "training.from: run %s has a head here", out->run);
+    return s;
 }
 
 /* --- one job after another --- */
@@ -231,7 +242,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .start = {.weights = r->in->weights.data,
                   .weights_n = r->in->weights.len,
                   .seeded = r->options->seeded,
-                  .seed = r->options->seed},
+                  .seed = r->options->seed,
+                  .from = from},
         .ledger = {.owner = r,
                    .spent = spent,
                    .takes = takes,

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/task.h"
+#include "common/crypto/cert_name.h"
 #include "common/daemon/models.h"
 #include "common/flow/prediction.h"
 
@@ -27,6 +28,17 @@ static enum status read_absent(struct server_inputs *in, const char *names, stru
         in->asked.absent[i] = true;
         at = at[n] == ',' ? at + n + 1 : NULL;
     }
+    return STATUS_OK;
+}
+
+static enum status take_name(struct server_inputs *in, const char *by, struct error *err)
+{
+    const char *name = by != NULL && by[0] != 0 ? by : in->config.predict_by;
+    const size_t n = strlen(name);
+
+    if (!cert_name_is(name, n))
+        return error_set(err, STATUS_CONFIG, "predict.by: %s", CERT_NAME_RULE);
+    memcpy(in->asked.by, name, n + 1);
     return STATUS_OK;
 }
 
@@ -124,6 +136,8 @@ static enum status load_wanted(struct server_inputs *in, const struct server_wan
         s = ids_read(&in->wanted, wanted->ids, err);
     if (s == STATUS_OK)
         s = read_absent(in, wanted->absent, err);
+    if (s == STATUS_OK)
+        s = take_name(in, wanted->by, err);
     if (s != STATUS_OK)
         return s;
     s = check_model(in, wanted, err);

@@ -11,6 +11,7 @@ struct server_wanted {
     const char *run;      /* "": the model in use */
     const char *ids;      /* a file: one id a line */
     const char *absent;   /* names of parties between commas; NULL: all take part */
+    const char *by;       /* for whom; NULL: predict.by */
     uint32_t min_parties; /* so many answer where others stay away; 0: predict.min_parties */
 };
 

@@ -98,10 +98,10 @@ static unsigned code_of(enum status s)
 
 static json_t *show(const struct queue_job *j)
 {
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
                      (int)j->number, "kind", queue_kind_names[j->kind], "state",
-                     queue_state_names[j->state], "run", j->run, "model", j->model, "without",
-                     j->without, "outcome", j->outcome, "error", j->error, "submitted",
+                     queue_state_names[j->state], "run", j->run, "model", j->model, "by", j->by,
+                     "without", j->without, "outcome", j->outcome, "error", j->error, "submitted",
                      (json_int_t)j->submitted_s, "began", (json_int_t)j->began_s, "ended",
                      (json_int_t)j->ended_s, "tries", (int)j->tries);
 }
@@ -121,11 +121,11 @@ static void list(const struct queue *q, struct http_answer *out)
 static enum status read_job(struct queue_job *job, json_t *from, const char **text, size_t *n,
                             struct error *err)
 {
-    const char *kind, *model = "", *absent = "";
+    const char *kind, *model = "", *absent = "", *by = "";
     int least = 0;
 
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?i !}", "kind", &kind, "plan", text, n,
-                    "ids", text, n, "model", &model, "absent", &absent, "min_parties",
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?s, s?i !}", "kind", &kind, "plan", text, n,
+                    "ids", text, n, "model", &model, "absent", &absent, "by", &by, "min_parties",
                     &least) != 0 ||
         *text == NULL)
         return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
@@ -135,8 +135,8 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
     if ((json_object_get(from, "ids") != NULL) != (job->kind == QUEUE_PREDICT) ||
         (json_object_get(from, "plan") != NULL) != (job->kind == QUEUE_TRAIN))
         return error_set(err, STATUS_DATA, "a plan is for train, and ids are for predict");
-    if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0 || least != 0))
-        return error_set(err, STATUS_DATA, "model, absent and min_parties are for predict");
+    if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0 || by[0] != 0 || least != 0))
+        return error_set(err, STATUS_DATA, "model, absent, by and min_parties are for predict");
     if (least < 0 || least > PLAN_PARTIES_MAX)
         return error_set(err, STATUS_DATA, "min_parties: 0 to %d", PLAN_PARTIES_MAX);
     job->min_parties = (uint32_t)least;
@@ -144,6 +144,9 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
     if ((model[0] != 0 && !models_name(model)) || strlen(absent) >= sizeof job->absent ||
         absent[strspn(absent, KEY_TEXT_HOST ",")] != 0)
         return error_set(err, STATUS_DATA, "no name of a run, or too many parties");
+    if (by[0] != 0 && !cert_name_is(by, strlen(by)))
+        return error_set(err, STATUS_DATA, "by: %s", CERT_NAME_RULE);
+    snprintf(job->by, sizeof job->by, "%s", by);
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->absent, sizeof job->absent, "%s", absent);
     if (*n > (job->kind == QUEUE_TRAIN ? QUEUE_PLAN_MAX : QUEUE_IDS_MAX))

@@ -134,8 +134,9 @@ static enum status load_to_play(struct server_inputs *in, const struct options *
 static enum status load(struct server_inputs *in, const struct options *o, struct error *err)
 {
     const struct server_wanted wanted = {
-        o->own_value[OWN_PREDICT] == NULL ? NULL : models_asked(o->own_value[OWN_PREDICT]),
-        o->own_value[OWN_IDS], o->own_value[OWN_ABSENT], 0};
+        .run = o->own_value[OWN_PREDICT] == NULL ? NULL : models_asked(o->own_value[OWN_PREDICT]),
+        .ids = o->own_value[OWN_IDS],
+        .absent = o->own_value[OWN_ABSENT]};
 
     if (o->own_value[OWN_ALIGN] != NULL && (wanted.run != NULL || wanted.ids != NULL))
         return error_set(err, STATUS_CONFIG, "--align goes without --predict and --ids");

@@ -12,6 +12,7 @@
 
 #include "common/base/buf.h"
 #include "common/config/config.h"
+#include "common/crypto/cert_name.h"
 #include "common/daemon/package.h"
 
 #include <stdint.h>
@@ -47,6 +48,7 @@ struct queue_job {
     char run[PACKAGE_RUN_MAX + 1];         /* its folder in state/runs; "": not known yet */
     char model[PACKAGE_RUN_MAX + 1];       /* of predictions: by the model of that run */
     char absent[QUEUE_ABSENT_MAX];         /* and without these parties */
+    char by[CERT_NAME_MAX + 1];            /* for whom; "": as configured */
     uint32_t min_parties;                  /* and without others that stay away; 0: as configured */
     char without[QUEUE_ABSENT_MAX];        /* of one that is over: who is missing from answers */
     char outcome[QUEUE_OUTCOME_MAX];       /* as in summary.json */

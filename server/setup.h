@@ -5,6 +5,7 @@
 #define COLONNADE_SERVER_SETUP_H
 
 #include "common/config/plan.h"
+#include "common/crypto/cert_name.h"
 #include "common/daemon/journal.h"
 #include "common/data/table.h"
 #include "common/data/validate.h"
@@ -53,6 +54,7 @@ struct server_question {
     const uint32_t *at; /* rows + 1: where each begins, and where the last one ends */
     uint32_t rows;
     bool absent[WIRE_MEMBERS_MAX]; /* by roster index: uploads a constant */
+    char by[CERT_NAME_MAX + 1];    /* for whom; a name (cert_name.h) */
     /* So many answer where the others stay away for so long; fewer than all under noise alone. */
     uint32_t min_parties, wait_ms;
 };

@@ -98,8 +98,11 @@ static enum status load_training(struct stand *s, struct error *err)
 static enum status load_predictions(struct stand *s, struct error *err)
 {
     char ids[CONFIG_PATH_MAX];
-    const struct server_wanted wanted = {
-        s->job.model, ids, s->job.absent[0] != 0 ? s->job.absent : NULL, s->job.min_parties};
+    const struct server_wanted wanted = {.run = s->job.model,
+                                         .ids = ids,
+                                         .absent = s->job.absent[0] != 0 ? s->job.absent : NULL,
+                                         .by = s->job.by,
+                                         .min_parties = s->job.min_parties};
 
     queue_text_path(ids, &s->queue, &s->job);
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);

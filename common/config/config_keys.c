@@ -157,6 +157,9 @@ static const struct key server_keys[] = {
     {"predict.epoch", KEY_U64, SERVER(epoch), .lo = 0, .hi = COUNT_MAX, .fallback = "0",
      .help = "Which state of everybody's data kept answers are of: another number when data has "
              "changed, and rows are asked for again."},
+    {"predict.by", KEY_TEXT, SERVER(predict_by), .fallback = "operator",
+     .help = "For whom predictions are asked for where a job does not say: a name that every party "
+             "is told, logs and may refuse (policy.predict.by)."},
     {"predict.min_parties", KEY_U32, SERVER(predict_min_parties), .lo = 0, .hi = PLAN_PARTIES_MAX,
      .fallback = "0",
      .help = "Predictions are made without parties that stay away, when so many are there, each of "
@@ -323,6 +326,16 @@ static const struct key party_keys[] = {
      .help = "Lists of ids with which another party, or the server, may come without showing that "
              "they are this party's: each lets it try one guess, the same one again tells it "
              "nothing. With yet another one it is refused until --ids-forget."},
+    {"policy.predict.models", KEY_NAMES, PARTY(policy.predict_models), .fallback = "[]",
+     .help =
+         "Models that this party predicts by: names of runs as `vfl models list` has them here, "
+         "or plan:DIGITS for every run of the plan whose SHA-256 begins so; []: any."},
+    {"policy.predict.by", KEY_NAMES, PARTY(policy.predict_by), .fallback = "[]",
+     .help = "For whom it answers, by the server's word (predict.by); []: anybody."},
+    {"policy.predict.max_rows_per_day", KEY_U64, PARTY(policy.predict_rows_day), .lo = 0,
+     .hi = COUNT_MAX, .fallback = "0",
+     .help = "Rows that predictions of all jobs may ask for in a day of UTC, those that are asked "
+             "for again too (state/asked counts them); 0: no limit."},
     {"policy.predict.max_rows", KEY_U32, PARTY(policy.predict_rows), .lo = 0, .hi = 1u << 24,
      .fallback = "0", .help = "Rows that one job of predictions may ask for; 0: no limit."},
     {"policy.predict.max_unknown", KEY_U32, PARTY(policy.unknown_ids), .lo = 0, .hi = 1u << 30,

@@ -17,8 +17,8 @@ bool key_print_needed(const struct key *k, const void *field)
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
-    case KEY_TEXT:
     case KEY_SHA256: return *(const char *)field != 0;
+    case KEY_TEXT: return *(const char *)field != 0 || k->fallback[0] != 0;
     case KEY_AUTO:
     case KEY_SEED: return *(const bool *)((const char *)field + k->given);
     case KEY_U32:

@@ -103,6 +103,10 @@ void package_class(const struct package *p, uint32_t k, char *out, size_t n);
 enum status package_columns(const struct package *p, const struct table *t,
                             struct error *err) MUST_USE;
 
+/* May a run of this plan begin with it?  STATUS_CONFIG names the key that says otherwise. */
+enum status package_continues(const struct package *p, const struct plan *plan,
+                              struct error *err) MUST_USE;
+
 /* Its weights into a net of its spec. */
 enum status package_weights(const struct package *p, struct nn_net *n, struct error *err) MUST_USE;
 

@@ -39,7 +39,9 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
   --strict-policy   parties keep their default policy instead of one that admits the plan
   --transcript      what the server sees and says, to DIR/server/transcript.jsonl: for audits
   --scores FILE     the test rows' scores at the end: id,label,score_0,...
-  --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused
+  --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused.  A
+                    complete run with training.epochs raised, and nothing else changed, is trained on: so many epochs
+                    more, from its model (training.from)
 USAGE
 }
 
@@ -187,6 +189,45 @@ cluster_plan() {
     cat "$sets"
 }
 
+# Of a plan: how many epochs it asks for, and what it says but for them.
+cluster_epochs() { # FILE
+    cluster_number=$(sed -n 's/^set training\.epochs=//p' "$1" | tail -n 1)
+    printf '%s' "${cluster_number:-10}"
+}
+
+cluster_without_epochs() { # FILE
+    sed '/^set training\.epochs=/d' "$1"
+}
+
+# A complete run of this plan for fewer epochs is trained on: DIR/from.txt says from which model, and for how long.
+# The name first: a plan without it would be another run of its own.
+cluster_trains_on() {
+    cluster_without_epochs "$out/plan.txt" >"$scratch/there"
+    cluster_without_epochs "$scratch/plan" >"$scratch/asked"
+    cmp -s "$scratch/there" "$scratch/asked" && cluster_complete && [ -e "$out/server/models/served" ] || return 1
+    cluster_more=$(awk -v was="$(cluster_epochs "$out/plan.txt")" -v now="$(cluster_epochs "$scratch/plan")" \
+        'BEGIN { more = now - was; if (was + 0 <= 0 || more <= 1e-9) exit 1; printf "%.9g", more }') || return 1
+    printf '%s %s\n' "$(tail -n 1 "$out/server/models/served")" "$cluster_more" >"$scratch/from" &&
+        mv "$scratch/from" "$out/from.txt" && mv "$scratch/plan" "$out/plan.txt"
+}
+
+# What that run has left makes room for what is to come, once.
+cluster_put_aside() {
+    [ -e "$out/from.txt" ] || return 0
+    read -r from_run from_more <"$out/from.txt"
+    cluster_aside=$out/before/$from_run
+    [ ! -e "$cluster_aside/all" ] || return 0
+    for cluster_side in "$out" "$out"/server "$out"/party-*; do
+        cluster_to=$cluster_aside/${cluster_side#"$out"}
+        mkdir -p "$cluster_to" || fail 6 "$cluster_to cannot be made"
+        for cluster_left in summary.json metrics.jsonl; do
+            [ ! -e "$cluster_side/$cluster_left" ] || mv "$cluster_side/$cluster_left" "$cluster_to/"
+        done
+    done
+    : >"$cluster_aside/all"
+    say "trains on: $from_more epochs more, from the model of run $from_run"
+}
+
 # The folder: new, or one whose plan is this one.
 cluster_open_folder() {
     fresh=no
@@ -201,14 +242,15 @@ cluster_open_folder() {
     flock -n 9 || fail 2 "$out: a cluster is running there"
     cluster_plan >"$scratch/plan"
     if [ -e "$out/plan.txt" ]; then
-        if ! cmp -s "$scratch/plan" "$out/plan.txt"; then
+        if ! cmp -s "$scratch/plan" "$out/plan.txt" && ! cluster_trains_on; then
             diff "$out/plan.txt" "$scratch/plan" | sed -n 's/^</there:/p; s/^>/asked:/p' >&2
             fail 2 "$out holds a run with another plan"
         fi
     elif [ -n "$(find "$out" -mindepth 1 -maxdepth 1 ! -name lock | head -n 1)" ]; then
         fail 2 "$out is not empty and holds no run"
     fi
-    mv "$scratch/plan" "$out/plan.txt"
+    [ ! -e "$scratch/plan" ] || mv "$scratch/plan" "$out/plan.txt"
+    cluster_put_aside
 }
 
 # --- certificates, data, configurations ---
@@ -348,6 +390,10 @@ cluster_daemon() { # server|I ARGUMENTS...
             ;;
         esac
     done <"$out/plan.txt"
+    if [ "$cluster_who" = server ] && [ -e "$out/from.txt" ]; then
+        read -r from_run from_more <"$out/from.txt"
+        set -- "$@" --set "training.from=$from_run" --set "training.epochs=$from_more"
+    fi
     # A daemon that only checks its configuration needs no network.
     [ -z "$cluster_under" ] || [ "$netns" = no ] || cluster_under="$cluster_under $(netns_enter "$cluster_who")"
     # shellcheck disable=SC2086 # words

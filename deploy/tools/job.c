@@ -1,8 +1,8 @@
 /* job.c -- vfl-job: jobs into the queue of a server that stands, and what has become of them.
  *
  *   vfl-job [--state DIR] submit train PLAN             keys of the plan, YAML
- *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--min-parties N] IDS
- *                                                                              one id a line
+ *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--by NAME]
+ *                                      [--min-parties N] IDS               one id a line
  *   vfl-job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores N
  *
  * It asks the server over DIR/control, with the token of DIR/token (server/control.h).  Exit: 0; 1
@@ -39,16 +39,17 @@ enum {
 static const char usage[] =
     "usage: vfl job [--state DIR] submit train PLAN\n"
     "       vfl job [--state DIR] submit predict [--model RUN] [--absent NAME,...]\n"
-    "                                       [--min-parties N] IDS\n"
+    "                                       [--by NAME] [--min-parties N] IDS\n"
     "       vfl job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores "
     "N | without N\n"
     "  --state DIR        the server's state directory; without it the working directory\n"
     "  --model RUN        whose model predicts; without it the one in use\n"
     "  --absent NAME,...  parties that answer with a constant\n"
+    "  --by NAME          for whom: parties are told, and log it (predict.by)\n"
     "  --min-parties N    so many answer where others stay away (predict.wait_ms)\n";
 
 struct asked {
-    const char *state, *model, *absent;
+    const char *state, *model, *absent, *by;
     int min_parties; /* 0: as the server is configured */
 };
 
@@ -202,15 +203,17 @@ static bool is_text(const char *word)
     return is;
 }
 
-/* {"kind", "plan" or "ids", "model", "absent", "min_parties"}; NULL: a text that is none in UTF-8.
+/* {"kind", "plan" or "ids", "model", "absent", "by", "min_parties"}; NULL: a text that is none in
+ * UTF-8.
  */
 static json_t *describe(const struct asked *o, const char *kind, const struct buf *text)
 {
     const bool predict = strcmp(kind, "predict") == 0;
 
-    return json_pack("{s:s, s:s%, s:s*, s:s*, s:o*}", "kind", kind, predict ? "ids" : "plan",
+    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:o*}", "kind", kind, predict ? "ids" : "plan",
                      text->len > 0 ? (char *)text->data : "", text->len, "model",
-                     predict ? o->model : NULL, "absent", predict ? o->absent : NULL, "min_parties",
+                     predict ? o->model : NULL, "absent", predict ? o->absent : NULL, "by",
+                     predict ? o->by : NULL, "min_parties",
                      predict && o->min_parties > 0 ? json_integer(o->min_parties) : NULL);
 }
 
@@ -225,8 +228,8 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
 
     buf_init(&text, TEXT_MAX);
     s = file_read(file, &text, err);
-    if (s == STATUS_OK && !(is_text(o->model) && is_text(o->absent)))
-        s = error_set(err, STATUS_DATA, "--model, --absent: no text in UTF-8");
+    if (s == STATUS_OK && !(is_text(o->model) && is_text(o->absent) && is_text(o->by)))
+        s = error_set(err, STATUS_DATA, "--model, --absent, --by: no text in UTF-8");
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)
@@ -341,10 +344,13 @@ static int run(const struct asked *o, int argc, char **argv, struct error *err)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"state", required_argument, NULL, 's'},  {"model", required_argument, NULL, 'm'},
-        {"absent", required_argument, NULL, 'a'}, {"min-parties", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"state", required_argument, NULL, 's'},
+                                            {"model", required_argument, NULL, 'm'},
+                                            {"absent", required_argument, NULL, 'a'},
+                                            {"min-parties", required_argument, NULL, 'p'},
+                                            {"by", required_argument, NULL, 'b'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     struct asked o = {.state = "."};
     struct error err = {0};
     int c, code;
@@ -354,6 +360,7 @@ int main(int argc, char **argv)
         case 's': o.state = optarg; break;
         case 'm': o.model = optarg; break;
         case 'a': o.absent = optarg; break;
+        case 'b': o.by = optarg; break;
         case 'p': o.min_parties = is_number(optarg) ? atoi(optarg) : -1; break;
         case 'h': fputs(usage, stdout); return 0;
         default: fputs(usage, stderr); return 2;

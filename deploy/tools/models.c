@@ -193,6 +193,8 @@ static enum status show(const char *state, const char *run, struct error *err)
         digest_hex(hex, p.trail, sizeof p.trail);
         printf("trail       %s\nepochs      %g\nsteps       %llu\nparties     %u\n", hex, p.epochs,
                (unsigned long long)p.steps, p.plan.shape.parties);
+        if (p.plan.training.from[0] != 0)
+            printf("from        %s\n", p.plan.training.from);
         print_layers(&p);
         print_made(&p);
         print_columns(&p);

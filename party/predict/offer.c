@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
-#include "common/crypto/secret.h"
+#include "common/crypto/digest.h"
 #include "common/daemon/package.h"
 #include "common/flow/job.h"
 #include "common/wire/limits.h"
@@ -37,6 +37,46 @@ static enum status check_model(struct party_predict *p)
         return error_set(p->error, STATUS_CONFIG, "the model is of %u parties, the roster has %zu",
                          m->plan.shape.parties, p->setup->roster->n);
     return prediction_plan(&p->plan, &m->plan, m->reach, p->error);
+}
+
+static bool is_among(const struct config_names *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->name[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* plan:DIGITS names every run of a plan. */
+static bool is_plan_among(const struct config_names *list, const uint8_t plan[WIRE_DIGEST_BYTES])
+{
+    static const char of_plan[] = "plan:";
+    const size_t n = sizeof of_plan - 1;
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    digest_hex(hex, plan, WIRE_DIGEST_BYTES);
+    for (size_t i = 0; i < list->n; i++)
+        if (strncmp(list->name[i], of_plan, n) == 0 && list->name[i][n] != 0 &&
+            strncmp(hex, list->name[i] + n, strlen(list->name[i] + n)) == 0)
+            return true;
+    return false;
+}
+
+/* For whom it is the server's word, and which model this party's own. */
+static enum status check_allowed(const struct party_predict *p)
+{
+    const struct config_policy *policy = &p->setup->config->policy;
+    const struct package *m = p->setup->answers.model;
+
+    if (policy->predict_by.n > 0 && !is_among(&policy->predict_by, p->about.by))
+        return error_set(p->error, STATUS_POLICY, "policy.predict.by: %s is not among them",
+                         p->about.by);
+    if (policy->predict_models.n > 0 && !is_among(&policy->predict_models, m->run) &&
+        !is_plan_among(&policy->predict_models, m->plan_sha256))
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.predict.models: the model of run %s is not among them",
+                         p->about.run);
+    return STATUS_OK;
 }
 
 /* That others are away is the server's word, which nobody here can test.  With noise a row among
@@ -203,11 +243,14 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
             s = check_model(p);
     }
     if (s == STATUS_OK)
+        s = check_allowed(p);
+    if (s == STATUS_OK)
         s = check_set(p);
     if (s == STATUS_OK)
         s = check_rows(p);
     if (s == STATUS_OK)
-        s = p->setup->ledger.may_answer(p->setup->ledger.owner, p->error);
+        s = p->setup->ledger.may_answer(p->setup->ledger.owner, p->planned ? 0 : p->about.rows,
+                                        p->error);
     if (s == STATUS_OK)
         s = price(p);
     if (s == STATUS_OK && !p->planned)
@@ -215,8 +258,8 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s != STATUS_OK)
         return s;
     if (!p->planned)
-        log_info("%s asks for %u rows by the model of run %s", p->setup->roster->server.name,
-                 p->about.rows, p->about.run);
+        log_info("%s asks for %u rows by the model of run %s, for %s",
+                 p->setup->roster->server.name, p->about.rows, p->about.run, p->about.by);
     memcpy(p->digest, digest, sizeof digest);
     p->planned = true;
     return STATUS_OK;

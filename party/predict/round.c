@@ -134,6 +134,7 @@ enum status predict_broadcast(struct party_predict *p, struct actions *a,
         .mechanism = p->mechanism,
         .purpose = PURPOSE_EVALUATE_TEST,
         .predicts = true,
+        .asked = p->round.rows,
         .unknown = p->round.again ? 0 : p->round.unknown, /* these are counted */
         .plan = p->digest,
         .place = p->round.place,

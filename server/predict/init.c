@@ -26,6 +26,7 @@ static enum status say_about(struct server_predict *p, struct error *err)
     memcpy(about->plan, m->plan_sha256, sizeof about->plan);
     memcpy(about->trail, m->trail, sizeof about->trail);
     memcpy(about->absent, p->asked.absent, sizeof about->absent);
+    memcpy(about->by, p->asked.by, sizeof about->by);
     about->rows = p->asked.rows;
     about->batch = about->rows < most ? about->rows : most;
     if (prediction_is_exact(&p->plan) && prediction_leaves_out(about))

@@ -80,8 +80,8 @@ static struct server_next begin(void *state, struct actions *a)
 {
     struct server_predict *p = state;
 
-    log_info("asking %u parties for rows %u to %u of %u, by the model of run %s", p->fed->set.n,
-             p->place + 1, p->about.rows, p->about.rows, p->about.run);
+    log_info("asking %u parties for rows %u to %u of %u, by the model of run %s, for %s",
+             p->fed->set.n, p->place + 1, p->about.rows, p->about.rows, p->about.run, p->about.by);
     return open_round(p, a);
 }
 

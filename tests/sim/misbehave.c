@@ -528,9 +528,7 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
         m->offer = (struct wire_offer){
             generation, 0, {"train", {some, 8}}, {members, sizeof members}, some, some, 0};
         break;
-    case WIRE_BATCH:
-        m->batch = (struct wire_batch){.generation = generation, .entries = {some, 32}};
-        break;
+    case WIRE_BATCH: m->batch = (struct wire_batch){generation, .entries = {some, 32}}; break;
     case WIRE_BEHIND: m->behind = (struct wire_behind){generation, 0}; break;
     case WIRE_REPLAY: m->replay = (struct wire_replay){generation, 0, gradient}; break;
     case WIRE_HELLO: m->hello = h; break;

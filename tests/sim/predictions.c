@@ -284,7 +284,8 @@ void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t 
     make_models(p);
     make_rows(p);
     assert_int_equal(wire_unpacker_init(&p->unpacker, FRAME_MAX), STATUS_OK);
-    p->asked = (struct server_question){&p->head, p->ids, p->at, ROWS, {0}, 0, 0};
+    p->asked = (struct server_question){
+        .model = &p->head, .ids = p->ids, .at = p->at, .rows = ROWS, .by = "clinic"};
     for (uint32_t i = 0; i < PARTIES; i++)
         p->asked.absent[i] = absent >> i & 1;
     server.asked = &p->asked;

@@ -47,8 +47,9 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return !((const struct sim_party *)owner)->full;
 }
 
-static enum status may_answer(void *owner, struct error *err)
+static enum status may_answer(void *owner, uint32_t rows, struct error *err)
 {
+    (void)rows;
     if (!((const struct sim_party *)owner)->overasked)
         return STATUS_OK;
     return error_set(err, STATUS_BUDGET, "policy.predict.max_unknown: more than 7 ids");
