@@ -10,6 +10,7 @@
 #include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
 #include "common/daemon/models.h"
+#include "common/flow/alignment.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -117,6 +118,40 @@ static void list(const struct queue *q, struct http_answer *out)
 
 /* --- a job comes --- */
 
+/* By kind: what its text is called. */
+static const char *const text_names[QUEUE_KINDS] = {"plan", "ids", "align"};
+
+static bool find_kind(enum queue_kind *kind, const char *name)
+{
+    for (int k = 0; k < QUEUE_KINDS; k++) {
+        *kind = (enum queue_kind)k;
+        if (strcmp(name, queue_kind_names[k]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of all texts its own is there, and no other. */
+static bool has_its_text(json_t *from, enum queue_kind kind)
+{
+    for (int k = 0; k < QUEUE_KINDS; k++) {
+        if ((json_object_get(from, text_names[k]) != NULL) != (k == (int)kind))
+            return false;
+    }
+    return true;
+}
+
+static enum status check_text(enum queue_kind kind, const char *text, size_t n, struct error *err)
+{
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+
+    if (n > (kind == QUEUE_PREDICT ? QUEUE_IDS_MAX : QUEUE_PLAN_MAX))
+        return error_set(err, STATUS_DATA, "the text is too long");
+    if (kind == QUEUE_ALIGN)
+        return alignment_asked(name, (const uint8_t *)text, n, err);
+    return kind == QUEUE_TRAIN ? config_check_job(text, n, err) : STATUS_OK;
+}
+
 /* What is wrong with it, as far as a file of this side's does not have to be read for that. */
 static enum status read_job(struct queue_job *job, json_t *from, const char **text, size_t *n,
                             struct error *err)
@@ -124,18 +159,18 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
     const char *kind, *model = "", *absent = "", *by = "";
     int least = 0;
 
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?s, s?i !}", "kind", &kind, "plan", text, n,
-                    "ids", text, n, "model", &model, "absent", &absent, "by", &by, "min_parties",
-                    &least) != 0 ||
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s%, s?s, s?s, s?s, s?i !}", "kind", &kind,
+                    text_names[0], text, n, text_names[1], text, n, text_names[2], text, n, "model",
+                    &model, "absent", &absent, "by", &by, "min_parties", &least) != 0 ||
         *text == NULL)
-        return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
-    *job = (struct queue_job){.kind = strcmp(kind, "predict") == 0 ? QUEUE_PREDICT : QUEUE_TRAIN};
-    if (strcmp(kind, queue_kind_names[job->kind]) != 0)
-        return error_set(err, STATUS_DATA, "no kind of job: train or predict");
-    if ((json_object_get(from, "ids") != NULL) != (job->kind == QUEUE_PREDICT) ||
-        (json_object_get(from, "plan") != NULL) != (job->kind == QUEUE_TRAIN))
-        return error_set(err, STATUS_DATA, "a plan is for train, and ids are for predict");
-    if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0 || by[0] != 0 || least != 0))
+        return error_set(err, STATUS_DATA, "no job: kind, and a plan, ids or align, as texts");
+    *job = (struct queue_job){.number = 0};
+    if (!find_kind(&job->kind, kind))
+        return error_set(err, STATUS_DATA, "no kind of job: train, predict or align");
+    if (!has_its_text(from, job->kind))
+        return error_set(err, STATUS_DATA,
+                         "a plan is for train, ids are for predict, and align is for align");
+    if (job->kind != QUEUE_PREDICT && (model[0] != 0 || absent[0] != 0 || by[0] != 0 || least != 0))
         return error_set(err, STATUS_DATA, "model, absent, by and min_parties are for predict");
     if (least < 0 || least > PLAN_PARTIES_MAX)
         return error_set(err, STATUS_DATA, "min_parties: 0 to %d", PLAN_PARTIES_MAX);
@@ -149,9 +184,7 @@ static enum status read_job(struct queue_job *job, json_t *from, const char **te
     snprintf(job->by, sizeof job->by, "%s", by);
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->absent, sizeof job->absent, "%s", absent);
-    if (*n > (job->kind == QUEUE_TRAIN ? QUEUE_PLAN_MAX : QUEUE_IDS_MAX))
-        return error_set(err, STATUS_DATA, "the text is too long");
-    return job->kind == QUEUE_TRAIN ? config_check_job(*text, *n, err) : STATUS_OK;
+    return check_text(job->kind, *text, *n, err);
 }
 
 static void submit(const struct control *c, const struct http_request *r, struct http_answer *out)
@@ -221,7 +254,9 @@ static const char *file_of(const struct queue_job *j, const char *what)
     if (strcmp(what, "/log") == 0)
         return "log.txt";
     if (strcmp(what, "/summary") == 0)
-        return j->kind == QUEUE_TRAIN ? "summary.json" : "prediction.json";
+        return j->kind == QUEUE_TRAIN     ? "summary.json"
+               : j->kind == QUEUE_PREDICT ? "prediction.json"
+                                          : "alignment.json";
     if (strcmp(what, "/scores") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv";
     if (strcmp(what, "/without") == 0 && j->kind == QUEUE_PREDICT)

@@ -108,15 +108,29 @@ static enum status load_predictions(struct stand *s, struct error *err)
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
 }
 
+static enum status load_alignment(struct stand *s, struct error *err)
+{
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    enum status st = queue_text(&s->queue, &s->job, &s->text, err);
+
+    if (st == STATUS_OK)
+        st = alignment_asked(name, s->text.data, s->text.len, err);
+    return st == STATUS_OK ? server_inputs_align_errand(&s->in, s->run->whole, name, err) : st;
+}
+
 void stand_load(struct stand *s)
 {
-    s->loaded.status =
-        s->job.kind == QUEUE_TRAIN ? load_training(s, &s->loaded) : load_predictions(s, &s->loaded);
+    switch (s->job.kind) {
+    case QUEUE_TRAIN: s->loaded.status = load_training(s, &s->loaded); break;
+    case QUEUE_PREDICT: s->loaded.status = load_predictions(s, &s->loaded); break;
+    case QUEUE_ALIGN: s->loaded.status = load_alignment(s, &s->loaded); break;
+    }
 }
 
 /* --- and to a run --- */
 
-/* A run of training has the name that its model gets, on every side; predictions have the job's. */
+/* A run of training has the name that its model gets, on every side; other jobs have their
+ * number's. */
 static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], struct error *err)
 {
     uint8_t digest[DIGEST_BYTES];
@@ -124,8 +138,8 @@ static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], str
     struct buf text;
     enum status st;
 
-    if (s->job.kind == QUEUE_PREDICT) {
-        snprintf(name, PACKAGE_RUN_MAX + 1, "predict-%u", s->job.number);
+    if (s->job.kind != QUEUE_TRAIN) {
+        snprintf(name, PACKAGE_RUN_MAX + 1, "%s-%u", queue_kind_names[s->job.kind], s->job.number);
         return STATUS_OK;
     }
     buf_init(&text, PLAN_TEXT_MAX);

@@ -45,7 +45,7 @@ static bool read_text(struct alignment *a, const char *text)
     a->fold = fold != 0;
     a->unicode = (enum config_unicode)unicode;
     return alignment_name(a->name) && a->ids >= 1 && a->ids <= ALIGN_IDS_MAX && a->columns >= 1 &&
-           a->columns <= CONFIG_ALIGN_COLUMNS_MAX &&
+           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
            a->patience_ms >= ALIGNMENT_PATIENCE_LEAST_MS &&
            a->patience_ms <= ALIGNMENT_PATIENCE_MOST_MS;
 }
@@ -66,4 +66,56 @@ enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n, 
         buf_deinit(&again);
     }
     return same ? STATUS_OK : error_set(err, STATUS_PROTOCOL, "no text of a job of alignment");
+}
+
+/* --- what is asked for --- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* One line, which ends at `end`; false: it is none. */
+static bool read_line(char *name, const char *at, const char *end)
+{
+    static const char key[] = "name:";
+    size_t n;
+
+    while (at < end && is_space(*at))
+        at++;
+    while (end > at && is_space(end[-1]))
+        end--;
+    if (at == end || *at == '#')
+        return true;
+    if (name[0] != 0 || (size_t)(end - at) < sizeof key || memcmp(at, key, sizeof key - 1) != 0)
+        return false;
+    for (at += sizeof key - 1; at < end && is_space(*at);)
+        at++;
+    n = (size_t)(end - at);
+    if (n > CONFIG_ALIGN_NAME_MAX || memchr(at, 0, n) != NULL)
+        return false;
+    memcpy(name, at, n);
+    name[n] = 0;
+    return alignment_name(name);
+}
+
+enum status alignment_asked(char name[CONFIG_ALIGN_NAME_MAX + 1], const uint8_t *text, size_t n,
+                            struct error *err)
+{
+    const char *at = (const char *)text, *last = at + n;
+    bool good = true;
+
+    name[0] = 0;
+    while (at < last && good) {
+        const char *end = memchr(at, '\n', (size_t)(last - at));
+
+        end = end == NULL ? last : end;
+        good = read_line(name, at, end);
+        at = end < last ? end + 1 : last;
+    }
+    if (good && name[0] != 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA,
+                     "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-'",
+                     CONFIG_ALIGN_NAME_MAX);
 }

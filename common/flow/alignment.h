@@ -36,5 +36,9 @@ enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
 bool alignment_name(const char *name); /* may it be one? */
+/* What an operator asks for: `name: NAME`, on a line of its own, beside empty ones and comments
+ * (#). STATUS_DATA. */
+enum status alignment_asked(char name[CONFIG_ALIGN_NAME_MAX + 1], const uint8_t *text, size_t n,
+                            struct error *err) MUST_USE;
 
 #endif

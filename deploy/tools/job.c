@@ -3,6 +3,7 @@
  *   vfl-job [--state DIR] submit train PLAN             keys of the plan, YAML
  *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--by NAME]
  *                                      [--min-parties N] IDS               one id a line
+ *   vfl-job [--state DIR] submit align FILE             a line `name: NAME`
  *   vfl-job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores N
  *
  * It asks the server over DIR/control, with the token of DIR/token (server/control.h).  Exit: 0; 1
@@ -42,6 +43,7 @@ static const char usage[] =
     "                                       [--by NAME] [--min-parties N] IDS\n"
     "       vfl job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores "
     "N | without N\n"
+    "       vfl job [--state DIR] submit align FILE           FILE: a line name: NAME\n"
     "  --state DIR        the server's state directory; without it the working directory\n"
     "  --model RUN        whose model predicts; without it the one in use\n"
     "  --absent NAME,...  parties that answer with a constant\n"
@@ -203,14 +205,15 @@ static bool is_text(const char *word)
     return is;
 }
 
-/* {"kind", "plan" or "ids", "model", "absent", "by", "min_parties"}; NULL: a text that is none in
- * UTF-8.
+/* {"kind", "plan", "ids" or "align", "model", "absent", "by", "min_parties"}; NULL: a text that is
+ * none in UTF-8.
  */
 static json_t *describe(const struct asked *o, const char *kind, const struct buf *text)
 {
     const bool predict = strcmp(kind, "predict") == 0;
+    const char *what = predict ? "ids" : strcmp(kind, "align") == 0 ? "align" : "plan";
 
-    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:o*}", "kind", kind, predict ? "ids" : "plan",
+    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:o*}", "kind", kind, what,
                      text->len > 0 ? (char *)text->data : "", text->len, "model",
                      predict ? o->model : NULL, "absent", predict ? o->absent : NULL, "by",
                      predict ? o->by : NULL, "min_parties",
@@ -324,7 +327,8 @@ static int run(const struct asked *o, int argc, char **argv, struct error *err)
     if (argc == 1 && strcmp(what, "list") == 0)
         return status_exit_code(list(o, err));
     if (argc == 3 && strcmp(what, "submit") == 0 &&
-        (strcmp(argv[1], "train") == 0 || strcmp(argv[1], "predict") == 0))
+        (strcmp(argv[1], "train") == 0 || strcmp(argv[1], "predict") == 0 ||
+         strcmp(argv[1], "align") == 0))
         return status_exit_code(submit(o, argv[1], argv[2], err));
     if (argc != 2 || !is_number(argv[1]))
         return -1;

@@ -87,12 +87,43 @@ static void test_a_name_is_no_path(void **state)
     assert_false(alignment_name("A"));
 }
 
+static void test_what_is_asked_for_is_one_name(void **state)
+{
+    static const struct {
+        const char *text, *name; /* NULL: refused */
+    } cases[] = {
+        {"name: q3", "q3"},
+        {"# ids\n\n name:q3-a \r\n", "q3-a"},
+        {"", NULL},
+        {"name:\n", NULL},
+        {"name: a\nname: b\n", NULL},
+        {"name: ../x\n", NULL},
+        {"name: A\n", NULL},
+        {"other: a\n", NULL},
+        {"name: a b\n", NULL},
+        {"q3\n", NULL},
+        {"name: a234567890123456789012345678901234567890x\n", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[CONFIG_ALIGN_NAME_MAX + 1];
+        const enum status s =
+            alignment_asked(name, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
+
+        assert_int_equal(s, cases[i].name != NULL ? STATUS_OK : STATUS_DATA);
+        if (s == STATUS_OK)
+            assert_string_equal(name, cases[i].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_text_is_read_as_it_is_written),
         cmocka_unit_test(test_anything_else_is_refused),
         cmocka_unit_test(test_a_name_is_no_path),
+        cmocka_unit_test(test_what_is_asked_for_is_one_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
