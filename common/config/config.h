@@ -75,7 +75,7 @@ enum config_duplicates { CONFIG_DUPLICATES_REFUSE, CONFIG_DUPLICATES_FIRST, CONF
 /* The ids that this side aligns with the others', and what it lets them learn. */
 struct config_align {
     char table[CONFIG_PATH_MAX]; /* "": none; takes part in no alignment */
-    struct config_names key;     /* the columns that make an id; n 0: id */
+    char key[CONFIG_COLUMN_MAX]; /* the columns that make an id, commas between; "": id */
     bool trim, fold;
     enum config_unicode unicode;
     enum config_duplicates duplicates;

@@ -48,8 +48,10 @@ static const struct key align_keys[] = {
     {"align.table", KEY_PATH, ALIGN(table), .fallback = "",
      .help = "A table with the ids that a job of alignment compares with the others' (docs/"
              "aligning.md), in any order and spelling; left out: this side takes part in none."},
-    {"align.key", KEY_NAMES, ALIGN(key), .fallback = "[]",
-     .help = "The columns of that table that make an id together, in this order; []: id."},
+    {"align.key", KEY_TEXT, ALIGN(key), .fallback = "",
+     .help =
+         "The column of that table that is the id, or several, with commas between, that make one "
+         "in this order; left out: id."},
     {"align.trim", KEY_BOOL, ALIGN(trim), .fallback = "true",
      .help = "Spaces around a cell do not count. Trim, fold and unicode have to be the same on "
              "all sides."},

@@ -197,20 +197,37 @@ static enum status judge_duplicates(struct idlist *l, const struct config_align 
 
 /* --- the table --- */
 
+static enum status find_column(struct reading *r, const char *name, struct error *err)
+{
+    if (r->l->columns == CONFIG_ALIGN_COLUMNS_MAX)
+        return error_set(err, STATUS_CONFIG, "align.key: %d columns are the most",
+                         CONFIG_ALIGN_COLUMNS_MAX);
+    r->column[r->l->columns] = source_column(&r->source, name);
+    if (r->column[r->l->columns] == r->source.cols)
+        return error_set(err, STATUS_DATA, "%s: no column \"%s\" (align.key)", r->source.path,
+                         name);
+    r->l->columns++;
+    return STATUS_OK;
+}
+
+/* A column whose name is all of the key comes first, commas in it or not. */
 static enum status find_columns(struct reading *r, const struct config_align *c, struct error *err)
 {
-    r->l->columns = c->key.n == 0 ? 1 : (uint32_t)c->key.n;
-    if (r->l->columns > CONFIG_ALIGN_COLUMNS_MAX)
-        return error_set(err, STATUS_CONFIG, "align.key: %u columns, %d are the most",
-                         r->l->columns, CONFIG_ALIGN_COLUMNS_MAX);
-    for (uint32_t k = 0; k < r->l->columns; k++) {
-        const char *name = c->key.n == 0 ? "id" : c->key.name[k];
+    const char *key = c->key[0] == 0 ? "id" : c->key;
+    enum status s = STATUS_OK;
 
-        r->column[k] = source_column(&r->source, name);
-        if (r->column[k] == r->source.cols)
-            return error_set(err, STATUS_DATA, "%s: no column \"%s\" (align.key)", c->table, name);
+    if (source_column(&r->source, key) < r->source.cols)
+        return find_column(r, key, err);
+    for (const char *at = key; at != NULL && s == STATUS_OK;) {
+        const size_t n = strcspn(at, ",");
+        char name[CONFIG_COLUMN_MAX];
+
+        memcpy(name, at, n);
+        name[n] = 0;
+        s = find_column(r, name, err);
+        at = at[n] == ',' ? at + n + 1 : NULL;
     }
-    return STATUS_OK;
+    return s;
 }
 
 static enum status read_rows(struct reading *r, struct error *err)

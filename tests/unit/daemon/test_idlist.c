@@ -75,7 +75,7 @@ static void test_several_columns_make_one_id(void **state)
     struct idlist l;
 
     (void)state;
-    c.key = (struct config_names){2, {"street", "town"}};
+    strcpy(c.key, "street,town");
     c.duplicates = CONFIG_DUPLICATES_ALL;
     l = read_well(&c);
     assert_int_equal(l.columns, 2);
