@@ -26,7 +26,8 @@ aligned() {
     "$vfl" align --ids server.csv --party a.csv --party b.csv --party c.csv "$@"
 }
 
-expect 0 'aligned   240 rows in common, of 285 ids at the server, 3 parties' 'three parties and a server' aligned --out one
+expect 0 'aligned   240 rows in common, of 285 ids at the server, 3 parties' 'three parties and a server' \
+    aligned --out one
 for side in party-1 party-2 party-3; do
     same "$(sha256sum <one/server.ids)" "$(sha256sum <one/$side.ids)" "$side has the server's order"
 done
@@ -64,7 +65,8 @@ printf 'id\n"a\nb"\n' >control.csv
 expect 2 'party-1: .*no column "id"' 'a table without ids' "$vfl" align --ids twice.csv --duplicates first \
     --party noid.csv --out e1
 expect 2 'party-1: .*control character' 'an id of two lines' "$vfl" align --ids other.csv --party control.csv --out e2
-expect 0 'aligned   0 rows' 'nothing in common' "$vfl" align --ids other.csv --party twice.csv --duplicates first --out e3
+expect 0 'aligned   0 rows' 'nothing in common' "$vfl" align --ids other.csv --party twice.csv --duplicates first \
+    --out e3
 same '' "$(cat e3/server.ids e3/party-1.ids)" 'is no id'
 expect 5 'policy.align.min_result: fewer rows in common than 1' 'or a refusal' "$vfl" align --ids other.csv \
     --party twice.csv --duplicates first --min 1 --out e4

@@ -301,6 +301,36 @@ static void test_who_compares_cannot_give_a_place_to_another_point(void **unused
     }
 }
 
+/* What the last member hands back to the owner stands in the order that the owner gave its list. */
+static void see_last(struct ring *r, uint32_t step)
+{
+    if (step + 1 == align_steps(&r->course))
+        memcpy(r->owner, r->given[0], (size_t)r->course.size[0] * ALIGN_PLACE_BYTES);
+}
+
+static void test_a_list_leaves_its_owner_in_another_order(void **unused)
+{
+    struct lists l = {.members = 2, .size = {LIST_MAX, LIST_MAX}};
+    uint8_t handed[LIST_MAX * ALIGN_PLACE_BYTES], own[LIST_MAX * ALIGN_PLACE_BYTES];
+    struct ring r;
+
+    (void)unused;
+    for (uint32_t i = 0; i < l.members; i++) {
+        l.of[i] = l.id[i];
+        for (uint32_t j = 0; j < LIST_MAX; j++)
+            l.id[i][j] = j;
+    }
+    ring_open(&r, l.members, l.size, l.of, LIST_MAX);
+    r.meddle = see_last;
+    r.owner = handed;
+    assert_int_equal(ring_play(&r), STATUS_OK);
+    for (uint32_t j = 0; j < LIST_MAX; j++)
+        le_put(own + (size_t)j * ALIGN_PLACE_BYTES, align_member_places(r.member[0])[j],
+               ALIGN_PLACE_BYTES);
+    assert_memory_not_equal(own, handed, sizeof own); /* but once in 24! times */
+    ring_close(&r);
+}
+
 /* Two playings of the same lists share no key, no point and no order. */
 static void test_no_key_serves_twice(void **unused)
 {
@@ -335,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_a_tally_that_was_altered_is_refused),
         cmocka_unit_test(test_places_that_are_no_order_are_refused),
         cmocka_unit_test(test_who_compares_cannot_give_a_place_to_another_point),
+        cmocka_unit_test(test_a_list_leaves_its_owner_in_another_order),
         cmocka_unit_test(test_no_key_serves_twice),
     };
 
