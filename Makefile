@@ -281,7 +281,8 @@ tsan:
 	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-threads
 # What has more than one thread: the daemons, with their workers, and the loops under them.
 # Sessions and all that they are made of know no threads.
-THREADED := $(filter $(BUILD)/tests/unit/net/% $(BUILD)/tests/unit/daemon/%,$(UNIT))
+THREADED := $(filter $(foreach r,net daemon align,$(BUILD)/tests/unit/$(r)/%) \
+    $(BUILD)/tests/unit/base/test_parallel,$(UNIT))
 check-threads: all $(THREADED) $(FAULTS)
 	@$(RUN) $(THREADED) $(CHECKED_E2E)
 
