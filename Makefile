@@ -166,6 +166,8 @@ $(foreach t,$(wildcard deploy/tools/*/),$(eval $(t:deploy/tools/%/=$(BUILD)/bin/
     $(call OBJ_OF,$(wildcard $(t)*.c))))
 # Both say what a run had spent at an evaluation.
 $(BUILD)/bin/vfl-report: $(BUILD)/obj/deploy/tools/grid/epsilon.o
+# Both read tables.
+$(BUILD)/bin/vfl-contribution: $(call OBJ_OF,$(addprefix deploy/tools/report/,sheet.c pool.c))
 
 demo: setup all
 	deploy/vfl cluster --parties 4

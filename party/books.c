@@ -238,7 +238,7 @@ static enum status note_seen(struct books *b, const struct action_charge *c, str
 static enum ledger_purpose purpose_in_ledger(const struct action_charge *c)
 {
     if (c->predicts)
-        return LEDGER_PREDICT;
+        return c->contributes ? LEDGER_CONTRIBUTE : LEDGER_PREDICT;
     return purpose_of(c->purpose)->trains ? LEDGER_TRAIN : LEDGER_EVALUATE;
 }
 

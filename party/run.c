@@ -13,7 +13,7 @@
 #include "common/daemon/runs.h"
 #include "common/flow/alignment.h"
 #include "common/flow/job.h"
-#include "common/flow/prediction.h"
+#include "common/flow/contribution.h"
 #include "party/align/align.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
@@ -161,14 +161,21 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
                                   struct party_setup *setup, struct error *err)
 {
     struct error none = {0};
+    struct contribution asks = {0};
     struct prediction about;
+    const uint32_t parties = (uint32_t)r->in->roster.n;
+    enum status s;
 
     setup->answers = (struct party_answers){.model = NULL};
     setup->data.train = setup->data.test = &no_rows; /* ids are told, and compared with nobody's */
     r->results.predicts = true;
     r->fresh = true; /* there is nothing to go on with: what it leaves is forgotten, or a result */
-    if (r->in->config.data_predict[0] == 0 ||
-        prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
+    if (r->in->config.data_predict[0] == 0)
+        return STATUS_OK;
+    s = job_is(job, JOB_CONTRIBUTE) ? contribution_parse(&asks, &about, &job->text, parties, &none)
+                                    : prediction_parse(&about, job->text.data, job->text.n, &none);
+    contribution_deinit(&asks);
+    if (s != STATUS_OK)
         return STATUS_OK;
     return asked_for(&r->asked, r->in, &r->books, &about, &setup->answers, err);
 }
@@ -201,7 +208,7 @@ static enum status recall(void *owner, const struct wire_job *job,
     log_info("run %s: a job of kind %s is offered", runs_name(r->folder), job->kind);
     if (job_is(job, JOB_ALIGN))
         recall_alignment(r, setup);
-    else if (job_is(job, JOB_PREDICT))
+    else if (job_is(job, JOB_PREDICT) || job_is(job, JOB_CONTRIBUTE))
         s = recall_answers(r, job, setup, err);
     else
         s = recall_run(r, setup, err);
@@ -214,10 +221,13 @@ static enum status recall(void *owner, const struct wire_job *job,
 static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
-    static const struct party_job *const
-        trains[] = {&party_train_job, NULL},
-        *const predicts[] = {&party_predict_job, NULL}, *const aligns[] = {&party_align_job, NULL},
-        *const all[] = {&party_train_job, &party_predict_job, &party_align_job, NULL};
+    static const struct party_job *const trains[] = {&party_train_job, NULL},
+                                         *const predicts[] = {&party_predict_job,
+                                                              &party_contribute_job, NULL},
+                                         *const aligns[] = {&party_align_job, NULL},
+                                         *const all[] = {&party_train_job, &party_predict_job,
+                                                         &party_contribute_job, &party_align_job,
+                                                         NULL};
     const bool predict = r->in->predicts;
     struct party_setup setup = {
         .jobs = stands(r)             ? all

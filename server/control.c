@@ -11,6 +11,7 @@
 #include "common/crypto/secret.h"
 #include "common/daemon/models.h"
 #include "common/flow/alignment.h"
+#include "server/contributed.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -119,72 +120,91 @@ static void list(const struct queue *q, struct http_answer *out)
 /* --- a job comes --- */
 
 /* By kind: what its text is called. */
-static const char *const text_names[QUEUE_KINDS] = {"plan", "ids", "align"};
+static const char *const text_names[QUEUE_KINDS] = {"plan", "ids", "ids", "align"};
 
-static bool find_kind(enum queue_kind *kind, const char *name)
+/* What a request says of a job. */
+struct wish {
+    const char *kind, *text, *model, *absent, *by, *columns;
+    size_t text_n;
+    int least, orders;
+    bool has[QUEUE_KINDS]; /* which texts (text_names) */
+};
+
+static enum status read_wish(struct wish *w, json_t *from, struct error *err)
 {
-    for (int k = 0; k < QUEUE_KINDS; k++) {
-        *kind = (enum queue_kind)k;
-        if (strcmp(name, queue_kind_names[k]) == 0)
-            return true;
-    }
-    return false;
+    *w = (struct wish){.model = "", .absent = "", .by = "", .columns = ""};
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind",
+                    &w->kind, "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "align",
+                    &w->text, &w->text_n, "model", &w->model, "absent", &w->absent, "by", &w->by,
+                    "min_parties", &w->least, "permutations", &w->orders, "columns",
+                    &w->columns) != 0 ||
+        w->text == NULL)
+        return error_set(err, STATUS_DATA, "no job: kind, and a plan, ids or align, as texts");
+    for (int k = 0; k < QUEUE_KINDS; k++)
+        w->has[k] = json_object_get(from, text_names[k]) != NULL;
+    return STATUS_OK;
 }
 
-/* Of all texts its own is there, and no other. */
-static bool has_its_text(json_t *from, enum queue_kind kind)
+static enum status check_wish(const struct wish *w, enum queue_kind kind, struct error *err)
 {
-    for (int k = 0; k < QUEUE_KINDS; k++) {
-        if ((json_object_get(from, text_names[k]) != NULL) != (k == (int)kind))
-            return false;
-    }
-    return true;
+    const bool asks = kind == QUEUE_PREDICT || kind == QUEUE_CONTRIBUTE;
+
+    if (w->has[QUEUE_PREDICT] != asks || w->has[QUEUE_TRAIN] != (kind == QUEUE_TRAIN) ||
+        w->has[QUEUE_ALIGN] != (kind == QUEUE_ALIGN))
+        return error_set(err, STATUS_DATA,
+                         "a plan is for train, ids are for predict and contribute, and align is "
+                         "for align");
+    if (!asks && (w->model[0] != 0 || w->by[0] != 0))
+        return error_set(err, STATUS_DATA, "model and by are for predict and contribute");
+    if (kind != QUEUE_PREDICT && (w->absent[0] != 0 || w->least != 0))
+        return error_set(err, STATUS_DATA, "absent and min_parties are for predict");
+    if (kind != QUEUE_CONTRIBUTE && (w->columns[0] != 0 || w->orders != 0))
+        return error_set(err, STATUS_DATA, "permutations and columns are for contribute");
+    if (w->least < 0 || w->least > PLAN_PARTIES_MAX)
+        return error_set(err, STATUS_DATA, "min_parties: 0 to %d", PLAN_PARTIES_MAX);
+    if (w->orders < 0 || w->orders > COALITIONS_ORDERS_MAX)
+        return error_set(err, STATUS_DATA, "permutations: 0 to %d", COALITIONS_ORDERS_MAX);
+    return STATUS_OK;
 }
 
-static enum status check_text(enum queue_kind kind, const char *text, size_t n, struct error *err)
+static enum status check_text(enum queue_kind kind, const struct wish *w, struct error *err)
 {
     char name[CONFIG_ALIGN_NAME_MAX + 1];
 
-    if (n > (kind == QUEUE_PREDICT ? QUEUE_IDS_MAX : QUEUE_PLAN_MAX))
+    if (w->text_n > (w->has[QUEUE_PREDICT] ? QUEUE_IDS_MAX : QUEUE_PLAN_MAX))
         return error_set(err, STATUS_DATA, "the text is too long");
     if (kind == QUEUE_ALIGN)
-        return alignment_asked(name, (const uint8_t *)text, n, err);
-    return kind == QUEUE_TRAIN ? config_check_job(text, n, err) : STATUS_OK;
+        return alignment_asked(name, (const uint8_t *)w->text, w->text_n, err);
+    return kind == QUEUE_TRAIN ? config_check_job(w->text, w->text_n, err) : STATUS_OK;
 }
 
 /* What is wrong with it, as far as a file of this side's does not have to be read for that. */
-static enum status read_job(struct queue_job *job, json_t *from, const char **text, size_t *n,
-                            struct error *err)
+static enum status read_job(struct queue_job *job, const struct wish *w, struct error *err)
 {
-    const char *kind, *model = "", *absent = "", *by = "";
-    int least = 0;
+    const char *model = models_asked(w->model);
+    int kind = 0;
 
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s%, s?s, s?s, s?s, s?i !}", "kind", &kind,
-                    text_names[0], text, n, text_names[1], text, n, text_names[2], text, n, "model",
-                    &model, "absent", &absent, "by", &by, "min_parties", &least) != 0 ||
-        *text == NULL)
-        return error_set(err, STATUS_DATA, "no job: kind, and a plan, ids or align, as texts");
-    *job = (struct queue_job){.number = 0};
-    if (!find_kind(&job->kind, kind))
-        return error_set(err, STATUS_DATA, "no kind of job: train, predict or align");
-    if (!has_its_text(from, job->kind))
-        return error_set(err, STATUS_DATA,
-                         "a plan is for train, ids are for predict, and align is for align");
-    if (job->kind != QUEUE_PREDICT && (model[0] != 0 || absent[0] != 0 || by[0] != 0 || least != 0))
-        return error_set(err, STATUS_DATA, "model, absent, by and min_parties are for predict");
-    if (least < 0 || least > PLAN_PARTIES_MAX)
-        return error_set(err, STATUS_DATA, "min_parties: 0 to %d", PLAN_PARTIES_MAX);
-    job->min_parties = (uint32_t)least;
-    model = models_asked(model);
-    if ((model[0] != 0 && !models_name(model)) || strlen(absent) >= sizeof job->absent ||
-        absent[strspn(absent, KEY_TEXT_HOST ",")] != 0)
+    while (kind < QUEUE_KINDS && strcmp(w->kind, queue_kind_names[kind]) != 0)
+        kind++;
+    if (kind == QUEUE_KINDS)
+        return error_set(err, STATUS_DATA, "no kind of job: train, predict, contribute or align");
+    *job = (struct queue_job){.kind = (enum queue_kind)kind,
+                              .min_parties = (uint32_t)w->least,
+                              .orders = (uint32_t)w->orders};
+    if (check_wish(w, job->kind, err) != STATUS_OK)
+        return err->status;
+    if ((model[0] != 0 && !models_name(model)) || strlen(w->absent) >= sizeof job->absent ||
+        w->absent[strspn(w->absent, KEY_TEXT_HOST ",")] != 0 ||
+        strlen(w->columns) >= sizeof job->columns ||
+        w->columns[strspn(w->columns, KEY_TEXT_HOST ",=")] != 0)
         return error_set(err, STATUS_DATA, "no name of a run, or too many parties");
-    if (by[0] != 0 && !cert_name_is(by, strlen(by)))
+    if (w->by[0] != 0 && !cert_name_is(w->by, strlen(w->by)))
         return error_set(err, STATUS_DATA, "by: %s", CERT_NAME_RULE);
-    snprintf(job->by, sizeof job->by, "%s", by);
+    snprintf(job->by, sizeof job->by, "%s", w->by);
     snprintf(job->model, sizeof job->model, "%s", model);
-    snprintf(job->absent, sizeof job->absent, "%s", absent);
-    return check_text(job->kind, *text, *n, err);
+    snprintf(job->absent, sizeof job->absent, "%s", w->absent);
+    snprintf(job->columns, sizeof job->columns, "%s", w->columns);
+    return check_text(job->kind, w, err);
 }
 
 static void submit(const struct control *c, const struct http_request *r, struct http_answer *out)
@@ -192,18 +212,19 @@ static void submit(const struct control *c, const struct http_request *r, struct
     json_t *from = json_loadb((const char *)r->body, r->n, JSON_REJECT_DUPLICATES, NULL);
     struct error err = {0};
     struct queue_job job;
-    const char *text = NULL;
+    struct wish wish;
     uint32_t number = 0;
-    size_t n = 0;
     enum status s;
 
     if (from == NULL) {
         refuse(out, 400, "no JSON");
         return;
     }
-    s = read_job(&job, from, &text, &n, &err);
+    s = read_wish(&wish, from, &err);
     if (s == STATUS_OK)
-        s = queue_add(&c->stand->queue, &job, text, n, &number, &err);
+        s = read_job(&job, &wish, &err);
+    if (s == STATUS_OK)
+        s = queue_add(&c->stand->queue, &job, wish.text, wish.text_n, &number, &err);
     json_decref(from);
     if (s != STATUS_OK) {
         refuse(out, code_of(s), err.text);
@@ -254,11 +275,13 @@ static const char *file_of(const struct queue_job *j, const char *what)
     if (strcmp(what, "/log") == 0)
         return "log.txt";
     if (strcmp(what, "/summary") == 0)
-        return j->kind == QUEUE_TRAIN     ? "summary.json"
-               : j->kind == QUEUE_PREDICT ? "prediction.json"
-                                          : "alignment.json";
+        return j->kind == QUEUE_TRAIN   ? "summary.json"
+               : j->kind == QUEUE_ALIGN ? "alignment.json"
+                                        : "prediction.json";
     if (strcmp(what, "/scores") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv";
+    if (strcmp(what, "/answers") == 0 && j->kind == QUEUE_CONTRIBUTE)
+        return "answers.csv";
     if (strcmp(what, "/without") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv.without";
     return NULL;

@@ -351,6 +351,7 @@ void server_inputs_deinit(struct server_inputs *in)
     if (in->answers != NULL)
         answers_close(in->answers);
     mem_free(in->answers);
+    contribution_deinit(&in->asks);
     ids_deinit(&in->wanted);
     ids_deinit(&in->missing);
     table_deinit(&in->train);

@@ -12,6 +12,7 @@
 #include "common/daemon/package.h"
 #include "common/data/table.h"
 #include "common/flow/alignment.h"
+#include "common/flow/contribution.h"
 #include "common/flow/roster.h"
 #include "server/ids.h"
 #include "server/setup.h"
@@ -39,6 +40,7 @@ struct server_inputs {
     struct answers *answers;      /* NULL: of no predictions */
     struct server_question asked; /* of what is missing */
     struct server_listed listed;
+    struct contribution asks; /* of contributions: what is asked of each row; n 0: none are */
 };
 
 /* What the command line says of a run.  Written by main.c, and of each run of a daemon that stands

@@ -29,7 +29,7 @@ enum {
     QUEUE_OUTCOME_MAX = 16,
 };
 
-enum queue_kind { QUEUE_TRAIN, QUEUE_PREDICT, QUEUE_ALIGN };
+enum queue_kind { QUEUE_TRAIN, QUEUE_PREDICT, QUEUE_CONTRIBUTE, QUEUE_ALIGN };
 enum queue_state {
     QUEUE_WAITING,
     QUEUE_RUNNING,
@@ -52,6 +52,8 @@ struct queue_job {
     char absent[QUEUE_ABSENT_MAX];         /* and without these parties */
     char by[CERT_NAME_MAX + 1];            /* for whom; "": as configured */
     uint32_t min_parties;                  /* and without others that stay away; 0: as configured */
+    uint32_t orders;                       /* of contributions: as contributed_want has it */
+    char columns[QUEUE_ABSENT_MAX];        /* likewise */
     char without[QUEUE_ABSENT_MAX];        /* of one that is over: who is missing from answers */
     char outcome[QUEUE_OUTCOME_MAX];       /* as in summary.json */
     char error[ERROR_TEXT_MAX];

@@ -425,7 +425,8 @@ static void note_asked(struct server_results *r, const struct server_session *s)
         r->summary.ids = in->listed.ids.n;
         r->summary.common = server_align_result(server_session_alignment(s)).common;
     }
-    if (!in->predicts)
+    r->summary.asks = in->asks.n;
+    if (!in->predicts || in->asks.n > 0)
         return;
     missing_from(missing, in);
     for (size_t i = 0; i < in->roster.n; i++)

@@ -35,7 +35,7 @@ enum status scores_open(struct scores *s, const char *path, bool labelled, struc
     s->path = path;
     if (st != STATUS_OK)
         return st;
-    fputs("id", s->f);
+    fprintf(s->f, "%s%sid", s->first != NULL ? s->first : "", s->first != NULL ? "," : "");
     if (labelled && s->targets == 1)
         fputs(",label", s->f);
     for (uint32_t k = 0; labelled && s->targets > 1 && k < s->targets; k++)

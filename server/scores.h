@@ -21,6 +21,8 @@
 struct scores {
     FILE *f;
     const char *path;
+    const char
+        *first; /* a column before the ids, which the caller writes with its comma; or NULL */
     enum nn_loss loss;
     uint32_t outputs, targets; /* targets: labels of a row, nn_targets() */
 };

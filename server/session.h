@@ -59,7 +59,7 @@ void server_session_work(struct server_session *s, struct actions *out);
 
 struct server_predict;
 /* NULL: it trains. */
-const struct server_predict *server_session_predictions(const struct server_session *s);
+struct server_predict *server_session_predictions(const struct server_session *s);
 struct server_align;
 /* NULL: it aligns nothing. */
 const struct server_align *server_session_alignment(const struct server_session *s);

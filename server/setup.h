@@ -46,6 +46,7 @@ struct server_watch {
 
 struct package;
 struct alignment;
+struct contribution;
 
 /* Rows to be predicted, by a head's package. */
 struct server_question {
@@ -57,6 +58,7 @@ struct server_question {
     char by[CERT_NAME_MAX + 1];    /* for whom; a name (cert_name.h) */
     /* So many answer where the others stay away for so long; fewer than all under noise alone. */
     uint32_t min_parties, wait_ms;
+    const struct contribution *asks; /* of a job of contributions, instead of these; else NULL */
 };
 
 /* Ids that are aligned with the parties'. */

@@ -11,6 +11,7 @@
 #include "common/daemon/runs.h"
 #include "common/flow/job.h"
 #include "server/asked.h"
+#include "server/contributed.h"
 #include "server/missing.h"
 
 #include <stdio.h>
@@ -98,11 +99,14 @@ static enum status load_training(struct stand *s, struct error *err)
 static enum status load_predictions(struct stand *s, struct error *err)
 {
     char ids[CONFIG_PATH_MAX];
+    const struct contributed_want want = {s->job.orders, s->job.columns, s->job.seed};
     const struct server_wanted wanted = {.run = s->job.model,
                                          .ids = ids,
                                          .absent = s->job.absent[0] != 0 ? s->job.absent : NULL,
                                          .by = s->job.by,
-                                         .min_parties = s->job.min_parties};
+                                         .min_parties = s->job.min_parties,
+                                         .contributed =
+                                             s->job.kind == QUEUE_CONTRIBUTE ? &want : NULL};
 
     queue_text_path(ids, &s->queue, &s->job);
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
@@ -122,7 +126,8 @@ void stand_load(struct stand *s)
 {
     switch (s->job.kind) {
     case QUEUE_TRAIN: s->loaded.status = load_training(s, &s->loaded); break;
-    case QUEUE_PREDICT: s->loaded.status = load_predictions(s, &s->loaded); break;
+    case QUEUE_PREDICT:
+    case QUEUE_CONTRIBUTE: s->loaded.status = load_predictions(s, &s->loaded); break;
     case QUEUE_ALIGN: s->loaded.status = load_alignment(s, &s->loaded); break;
     }
 }
@@ -194,9 +199,9 @@ static enum status begin_run(struct stand *s, struct error *err)
     if (st != STATUS_OK)
         return st;
     s->options.scores = NULL;
-    if (s->job.kind == QUEUE_PREDICT) {
-        snprintf(s->scores, sizeof s->scores, "%.*s/scores.csv", CONFIG_PATH_MAX - 32,
-                 s->in.config.state);
+    if (s->job.kind == QUEUE_PREDICT || s->job.kind == QUEUE_CONTRIBUTE) {
+        snprintf(s->scores, sizeof s->scores, "%.*s/%s.csv", CONFIG_PATH_MAX - 32,
+                 s->in.config.state, s->job.kind == QUEUE_PREDICT ? "scores" : "answers");
         s->options.scores = s->scores;
     }
     if (s->in.predicts && s->in.missing.n == 0)

@@ -145,6 +145,8 @@ struct config_policy {
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
     uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
+    uint32_t contribute_rows;            /* of one job of contributions, at most; 0: none */
+    uint32_t contribute_columns;         /* the first ones, that one may mix up */
     uint64_t predict_rows_day;           /* of all of a day; 0: any */
     struct config_names predict_models;  /* runs, or plan:DIGITS; none: any */
     struct config_names predict_by;      /* for whom; none: anybody */

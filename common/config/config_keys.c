@@ -344,6 +344,15 @@ static const struct key party_keys[] = {
      .fallback = "1000",
      .help = "Ids that predictions may ask for and data.predict does not have, over all jobs: each "
              "answer tells that this party has no such row (state/unknown counts them)."},
+    {"policy.contribute.max_rows", KEY_U32, PARTY(policy.contribute_rows), .lo = 0, .hi = 1u << 24,
+     .fallback = "0",
+     .help = "Rows that one job of contributions may ask for, each many times over; 0: this party "
+             "takes part in none."},
+    {"policy.contribute.columns", KEY_U32, PARTY(policy.contribute_columns), .lo = 0, .hi = 1024,
+     .fallback = "0",
+     .help = "The first so many columns of the table may be mixed up among the rows of a job of "
+             "contributions, to see what each adds; they are asked for by number, and the server "
+             "learns no name."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encoding_names,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,

@@ -40,6 +40,7 @@ struct action_charge {
     struct account_entry mechanism;
     enum wire_purpose purpose;
     bool predicts;           /* rows are of the table of predictions, whatever the purpose */
+    bool contributes;        /* and asked for to see what each party adds */
     uint32_t asked, unknown; /* ids that were asked for; those that are new and in no row: counted
                               * with the charge */
     bool give_back;          /* reserved but never sent; or, of no rounds, only `seen` */

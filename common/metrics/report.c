@@ -328,12 +328,12 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_flag(j, root, "plaintext", r->plaintext);
     report_json_flag(j, root, "insecure_seed", r->insecure_seed);
     report_json_count(j, root, "rounds", r->rounds);
-    if (r->ids > 0) {
-        report_json_count(j, root, "ids", r->ids);
-        report_json_count(j, root, "common", r->common);
-    }
+    if (r->ids > 0)
+        report_json_count(j, root, "ids", r->ids), report_json_count(j, root, "common", r->common);
     if (r->rows > 0)
         report_json_count(j, root, "rows", r->rows);
+    if (r->asks > 0)
+        report_json_count(j, root, "times", r->asks);
     if (r->kept > 0)
         report_json_count(j, root, "kept", r->kept);
     put_without(j, root, r);

@@ -24,7 +24,7 @@
 
 static const char usage[] =
     "usage: vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test "
-    "IMAGES,LABELS] | --predict F | --idx-predict IMAGES)\n"
+    "IMAGES,LABELS] | --predict F [--with-labels] | --idx-predict IMAGES)\n"
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
     "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--delimiter C]\n"
@@ -32,21 +32,15 @@ static const char usage[] =
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"train", required_argument, NULL, 't'},
-                                          {"test", required_argument, NULL, 'e'},
-                                          {"idx-train", required_argument, NULL, 'i'},
-                                          {"predict", required_argument, NULL, 'r'},
-                                          {"idx-predict", required_argument, NULL, 's'},
-                                          {"idx-test", required_argument, NULL, 'j'},
-                                          {"label", required_argument, NULL, 'L'},
-                                          {"id", required_argument, NULL, 'I'},
-                                          {"delimiter", required_argument, NULL, 'd'},
-                                          {"parties", required_argument, NULL, 'p'},
-                                          {"columns", required_argument, NULL, 'c'},
-                                          {"group", required_argument, NULL, 'g'},
-                                          {"label-map", required_argument, NULL, 'l'},
-                                          {0}};
+    static const struct option known[] = {
+        {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
+        {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
+        {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
+        {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
+        {"label", required_argument, NULL, 'L'},       {"id", required_argument, NULL, 'I'},
+        {"delimiter", required_argument, NULL, 'd'},   {"parties", required_argument, NULL, 'p'},
+        {"columns", required_argument, NULL, 'c'},     {"group", required_argument, NULL, 'g'},
+        {"label-map", required_argument, NULL, 'l'},   {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -58,6 +52,7 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'i': o->idx_train = optarg; break;
         case 'j': o->idx_test = optarg; break;
         case 'r': o->predict = optarg; break;
+        case 'w': o->with_labels = true; break;
         case 's':
             o->predict = optarg;
             o->idx_predict = true;
@@ -84,7 +79,9 @@ static enum status read_options(struct split *s, int argc, char **argv)
     }
     if (optind != argc || o->out == NULL ||
         (o->train != NULL) + (o->idx_train != NULL) + (o->predict != NULL) != 1 ||
-        (o->test != NULL && o->train == NULL) || (o->idx_test != NULL && o->idx_train == NULL))
+        (o->test != NULL && o->train == NULL) ||
+        (o->with_labels && (o->predict == NULL || o->idx_predict)) ||
+        (o->idx_test != NULL && o->idx_train == NULL))
         return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
     if (o->group != NULL && (o->idx_train != NULL || o->idx_predict))
         return error_set(&s->err, STATUS_CONFIG, "--group: images have no columns with names");

@@ -3,7 +3,7 @@
 
     /usr/bin/python3 tests/golden/gen_align.py > tests/golden/align.h
 
-The group is gen_equality.py's; what is hashed follows docs/protocol.md, 3.33.
+The group is gen_equality.py's; what is hashed follows docs/protocol.md, 3.35.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -62,6 +62,9 @@ void packages_bottom(struct package *to, const struct plan *p, const struct nn_s
     if (aggregation_of(p)->polynomial)
         about.reach = REACH;
     make(to, &about, spec, salt);
+    CHECK(schema_init(&to->schema, to->cols) == STATUS_OK);
+    for (size_t i = 0; i < to->cols; i++)
+        to->schema.column[i].kind = SCHEMA_NUMBER;
 }
 
 void packages_head(struct package *to, const struct plan *p, uint32_t salt)

@@ -11,6 +11,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "party/core.h"
+#include "server/parts.h"
 #include "tests/sim/standing.h"
 #include "tests/sim/world.h"
 
@@ -352,10 +353,10 @@ static void test_a_policy_bounds_what_others_may_list(void **state)
     struct sim *s = federation("policy.align.max_ids=6");
 
     (void)state;
-    expect_refused(s, "policy.align.max_ids: server lists 7 ids, 6 are the most");
+    expect_refused(s, "p1 refuses: policy.align.max_ids: server lists 7 ids, 6 are the most");
     s = federation("policy.align.max_ids=7");
     aligning_list(&s->party[1].list, ids[1], 8); /* the eighth is 0 */
-    expect_refused(s, "policy.align.max_ids: p2 lists 8 ids, 7 are the most");
+    expect_refused(s, "p1 refuses: policy.align.max_ids: p2 lists 8 ids, 7 are the most");
 }
 
 static void test_too_few_common_rows_are_given_to_nobody(void **state)
@@ -411,55 +412,66 @@ struct change {
         LONGER,
         NO_TAG,
         OTHER_STEP,
-        EARLIER,
         MORE_COMMON,
         LESS_COMMON,
         SWAPPED,
-        ZEROS
+        ZEROS,
+        OTHER_KEY
     } what;
-    uint8_t copy[4096], earlier[4096];
-    size_t earlier_n;
+    uint8_t copy[4096];
+    const struct sim *s;
 };
+
+/* A tally of the server's by another key, as good as its own. */
+static void put_other_key(struct change *c, struct wire_bytes *tallies)
+{
+    const uint8_t *session = c->s->server->fed.agree.sid;
+    uint8_t random[GROUP_RANDOM_BYTES] = {7}, in[GROUP_BYTES], context[TALLY_CONTEXT_BYTES];
+    struct tally_key k;
+
+    CHECK(tallies->n <= sizeof c->copy);
+    memcpy(c->copy, tallies->data, tallies->n);
+    tally_context(context, session, 0, 0);
+    CHECK(tally_key_init(&k, random) == STATUS_OK && tally_origin(in, session) == STATUS_OK);
+    random[1] = 1;
+    CHECK(tally_make(c->copy, &k, in, context, random) == STATUS_OK);
+    tallies->data = c->copy;
+}
 
 static void alter(struct wire_msg *m, void *owner)
 {
     struct change *c = owner;
     struct wire_batch *b = &m->batch;
-    const bool tallies = c->what == BIT_OF_TALLIES;
-    struct wire_bytes *of = tallies ? &b->tallies : c->what == BIT_OF_TAG ? &b->tag : &b->entries;
+    struct wire_bytes *of = c->what == BIT_OF_TALLIES ? &b->tallies
+                            : c->what == BIT_OF_TAG   ? &b->tag
+                                                      : &b->entries;
 
-    if (c->what == OTHER_STEP)
-        b->step++;
-    if (c->what == MORE_COMMON)
-        b->common++;
-    if (c->what == LESS_COMMON)
-        b->common--;
+    b->step += c->what == OTHER_STEP;
+    b->common += (uint32_t)(c->what == MORE_COMMON) - (c->what == LESS_COMMON);
     if (c->what == NO_TAG)
         b->tag.n = 0;
-    if (of->n < 2 || c->what >= NO_TAG + 1)
-        if (c->what != SWAPPED && c->what != ZEROS)
-            return;
+    if (c->what == OTHER_KEY)
+        put_other_key(c, &b->tallies);
+    if (of->n < 8 || (c->what > LONGER && c->what != SWAPPED && c->what != ZEROS))
+        return;
     CHECK(of->n + 64 <= sizeof c->copy);
     memset(c->copy, 0, sizeof c->copy);
-    memcpy(c->copy, of->data, of->n);
+    memcpy(c->copy, of->data, c->what == ZEROS ? 0 : of->n);
     if (c->what == SWAPPED) {
         memcpy(c->copy, of->data + 4, 4);
         memcpy(c->copy + 4, of->data, 4);
-    } else if (c->what == ZEROS) {
-        memset(c->copy, 0, of->n);
-    } else {
+    } else if (c->what != ZEROS) {
         c->copy[of->n / 2] ^= 4;
     }
     of->data = c->copy;
-    of->n -= c->what == SHORTER;
-    of->n += c->what == LONGER;
+    of->n += (size_t)(c->what == LONGER) - (c->what == SHORTER);
 }
 
 /* Nobody who is right ends with a result that is wrong: the job fails, or costs a generation. */
 static void tamper(int what, int from, int to, uint32_t nth, const char *word)
 {
     struct sim *s = federation(NULL);
-    struct change c = {.what = what};
+    struct change c = {.what = what, .s = s};
     uint64_t order[ALIGNING_MAX];
 
     sim_rule(s, (struct sim_rule){.act = SIM_ALTER,
@@ -514,12 +526,15 @@ static void test_a_server_cannot_give_places_as_it_likes(void **state)
     }
 }
 
-/* Other prefixes at one party alone, though nothing else is: what it seals then opens nowhere. */
+/* Other prefixes at one party alone, or a tally of the server's that is as good as the one that it
+ * shows the others: whoever has seen something else can open nothing of theirs. */
 static void test_a_server_that_tells_two_stories_is_found(void **state)
 {
     (void)state;
     for (int to = 0; to < PARTIES; to++)
-        tamper(BIT_OF_ENTRIES, SIM_SERVER, to, 6, "");
+        tamper(BIT_OF_ENTRIES, SIM_SERVER, to, 6, "server:");
+    tamper(OTHER_KEY, SIM_SERVER, 1, 2,
+           "p2 refuses: step 2 of the alignment: what p1 sealed does not open");
 }
 
 static void test_a_party_that_answers_out_of_form_is_found(void **state)

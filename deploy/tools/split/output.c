@@ -63,7 +63,7 @@ bool output_label(const struct split *s, int set, const char *id, const char *te
     FILE *out = s->labels_out[set];
 
     fputs(id, out);
-    if (s->o.predict != NULL)
+    if (split_bare(&s->o))
         return true;
     fputc(',', out);
     return put_label(s, out, text);
@@ -88,7 +88,7 @@ static void path_of(const struct split *s, char out[PATH_MAX], const char *folde
 {
     const char *of = s->o.predict != NULL ? "predict" : set_names[set];
 
-    if (s->o.predict != NULL && party == s->columns.parties)
+    if (split_bare(&s->o) && party == s->columns.parties)
         snprintf(out, PATH_MAX, "%s/ids-predict.txt", folder);
     else if (party == s->columns.parties)
         snprintf(out, PATH_MAX, "%s/labels-%s.csv", folder, of);

@@ -22,6 +22,7 @@ struct split_options {
     const char *out, *train, *test, *idx_train, *idx_test, *columns, *label_map;
     const char *predict; /* rows to be predicted, instead of a set: nothing is made of labels */
     bool idx_predict;    /* it is a file of images */
+    bool with_labels;    /* all the same: labels go to a file of their own, and ids with them */
     const char *label; /* the column that is the label, or several, between '+'; NULL: the last one,
                         * called label */
     const char *group; /* the column that says whose a row is: everybody gets it; NULL: none */
@@ -29,6 +30,12 @@ struct split_options {
     char delimiter;    /* of CSV; 0: found out */
     uint32_t parties;  /* 0: not said */
 };
+
+/* Rows of which nobody looks at labels. */
+static inline bool split_bare(const struct split_options *o)
+{
+    return o->predict != NULL && !o->with_labels;
+}
 
 struct split {
     struct split_options o;
