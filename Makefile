@@ -22,8 +22,9 @@ say = $(if $(V),,@echo '$(1)' &&)
 
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
             libsodium-dev libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev \
-            libmicrohttpd-dev zlib1g-dev libutf8proc-dev
-TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox
+            libmicrohttpd-dev zlib1g-dev libutf8proc-dev libzstd-dev libpq-dev unixodbc-dev
+TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox \
+                  postgresql libsqliteodbc
 FUZZ_PACKAGES  := clang libclang-rt-dev
 VALGRIND_PACKAGES := valgrind
 BENCH_PACKAGES := libgsl-dev libflint-dev python3-grpcio python3-torch
@@ -47,7 +48,7 @@ CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAG
             -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
 LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lutf8proc \
-            -lmicrohttpd -lopenblas -lz -lm -lpthread
+            -lmicrohttpd -lopenblas -lz -lzstd -lpq -lodbc -lm -lpthread
 BENCH_LIBS_gauss := -lgsl -lgslcblas
 BENCH_LIBS_pbm := -lgsl -lgslcblas
 BENCH_LIBS_fmatmul := -lflint

@@ -358,10 +358,10 @@ static enum status end_training(struct server_run *r, struct error *err)
 
     if (!complete && begun) /* first of all: nothing else may keep the run from going on */
         s = save_at_the_end(r, err);
-    written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
-                                 clock_us(), &unwritten);
     if (complete && begun)
         server_results_verdict(&r->results, server_session_report(r->session));
+    written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
+                                 clock_us(), &unwritten);
     if (complete && begun && written == STATUS_OK)
         written = server_results_package(&r->results, r->session, &unwritten);
     if (complete && begun && written == STATUS_OK)

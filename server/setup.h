@@ -15,6 +15,7 @@
 #include "common/flow/ids.h"
 #include "common/flow/phase.h"
 #include "common/flow/roster.h"
+#include "common/metrics/calibrate.h"
 #include "common/metrics/score.h"
 #include "common/metrics/spans.h"
 #include "common/nn/loss.h"
@@ -130,6 +131,7 @@ struct server_waited {
 /* What an evaluation has found, of each split. */
 struct server_scored {
     struct score train, validate, test;
+    struct calibration calibrated; /* by the validation rows */
 };
 
 /* The evaluation whose model is kept. */

@@ -129,8 +129,8 @@ static const struct key server_keys[] = {
     {"stand", KEY_BOOL, SERVER(stand), .fallback = "false",
      .help = "Stay, and play the jobs of a queue under state one after another (`vfl job`), each "
              "with its own plan; this file's is what a job's plan leaves out. Needs state_key."},
-    {"labels.train", KEY_PATH, SERVER(labels_train), .help = "Labels of the training rows."},
-    {"labels.test", KEY_PATH, SERVER(labels_test), .fallback = "",
+    {"labels.train", KEY_SOURCE, SERVER(labels_train), .help = "Labels of the training rows."},
+    {"labels.test", KEY_SOURCE, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
     {"labels.positive", KEY_TEXT, SERVER(labels_positive), .fallback = "",
      .help =
@@ -224,8 +224,10 @@ static const struct key party_keys[] = {
      .help = "Stay connected, and take the server's jobs one after another, of training and of "
              "predictions; a job that fails or is refused ends nothing but itself. Needs "
              "state_key."},
-    {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
-    {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
+    {"data.train", KEY_SOURCE, PARTY(data_train),
+     .help = "Columns of the training rows: a file, or postgres:SERVICE/TABLE, "
+             "odbc:DSN/TABLE (docs/tables.md)."},
+    {"data.test", KEY_SOURCE, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
     {"data.validate", KEY_REAL, PARTY(validate), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "The share of the training rows that is not trained on, as the server's plan has it."},
@@ -233,18 +235,18 @@ static const struct key party_keys[] = {
      .fallback = "id",
      .help = "By what these rows are chosen, as the server's plan has it; group: by data.group, "
              "which then tells others what ids tell them: whether all sides have the same."},
-    {"data.predict", KEY_PATH, PARTY(data_predict), .fallback = "",
+    {"data.predict", KEY_SOURCE, PARTY(data_predict), .fallback = "",
      .help = "The same columns of the rows that may be predicted (vfl-party --predict); left out: "
              "this party takes part in no prediction."},
-    {"data.labels.train", KEY_PATH, PARTY(labels_train), .fallback = "",
+    {"data.labels.train", KEY_SOURCE, PARTY(labels_train), .fallback = "",
      .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
              "that count this party among the label holders; left out: it holds none. A label that "
              "is no class of the plan's counts as 0, and the log says how many there were."},
     {"data.labels.positive", KEY_TEXT, PARTY(labels_positive), .fallback = "",
      .help = "As labels.positive at the server, whose classes they have to be."},
     {"data.table", KEY_TEXT, PARTY(table), .fallback = "",
-     .help = "The table or view to be read where data.train and data.test are databases (SQLite); "
-             "left out: the only one."},
+     .help = "The table or view to be read where data.train and data.test are databases and do not "
+             "name it; left out: the only one of a file of SQLite."},
     {"data.schema", KEY_PATH, PARTY(schema), .fallback = "",
      .help =
          "What each column is and how it becomes features, as vfl prepare writes it for a person "

@@ -14,6 +14,7 @@ bool key_print_needed(const struct key *k, const void *field)
 {
     switch (k->type) {
     case KEY_PATH:
+    case KEY_SOURCE:
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
@@ -121,6 +122,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
         return buf_printf(out, "%" PRIu64, *(const uint64_t *)field);
     case KEY_SCALE:
     case KEY_PATH:
+    case KEY_SOURCE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
     case KEY_TEXT:

@@ -17,7 +17,7 @@
 
 void package_init(struct package *p)
 {
-    *p = (struct package){.spread = 1};
+    *p = (struct package){.spread = 1, .temperature = 1};
     buf_init(&p->file, SIZE_MAX);
 }
 

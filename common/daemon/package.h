@@ -57,6 +57,7 @@ struct package {
     char *classes;
     /* Of a head under training.scale_targets: predictions are spread z + center; else 0, 1. */
     float center, spread;
+    float temperature; /* of a head: its logits are divided by it for predictions; else 1 */
     char score[PACKAGE_SCORE_MAX]; /* of a head: lines `test.auc=0.9`, as package_score has them */
     struct buf file;               /* what it was read from, weights and all */
 };

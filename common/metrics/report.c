@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/file.h"
+#include "common/metrics/report_calibration.h"
 #include "common/metrics/report_json.h"
 
 #include <errno.h>
@@ -325,17 +326,16 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
 {
     report_json_text(j, root, "status", r->status);
     report_json_text(j, root, "error", r->error);
+    report_json_text(j, root, "warning", r->warning);
     report_json_flag(j, root, "plaintext", r->plaintext);
     report_json_flag(j, root, "insecure_seed", r->insecure_seed);
     report_json_count(j, root, "rounds", r->rounds);
+    report_json_some(j, root, "ids", r->ids);
     if (r->ids > 0)
-        report_json_count(j, root, "ids", r->ids), report_json_count(j, root, "common", r->common);
-    if (r->rows > 0)
-        report_json_count(j, root, "rows", r->rows);
-    if (r->asks > 0)
-        report_json_count(j, root, "times", r->asks);
-    if (r->kept > 0)
-        report_json_count(j, root, "kept", r->kept);
+        report_json_count(j, root, "common", r->common);
+    report_json_some(j, root, "rows", r->rows);
+    report_json_some(j, root, "times", r->asks);
+    report_json_some(j, root, "kept", r->kept);
     put_without(j, root, r);
     report_json_count(j, root, "void_rounds", r->void_rounds);
     report_json_real(j, root, "epochs", r->epochs);
@@ -345,6 +345,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_score(j, root, "validate", &r->validate);
     report_json_score(j, root, "test", &r->test);
     put_best(j, root, &r->best);
+    report_calibration(j, root, &r->calibrated);
     put_reached(j, root, &r->reached);
     if (r->spans != NULL)
         put_time(j, root, r);

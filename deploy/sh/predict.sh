@@ -46,10 +46,16 @@ predict_read_options() {
 predict_find_run() {
     [ -e "$out/plan.txt" ] && [ -e "$out/server/models/served" ] ||
         fail 2 "--run $out: no trial cluster that has come to its end"
-    [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
-    [ -f "$data" ] || fail 2 "$data: no such file"
+    case $data in
+    postgres:* | odbc:*) ;;
+    *)
+        [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
+        [ -f "$data" ] || fail 2 "$data: no such file"
+        data=$(readlink -f "$data")
+        ;;
+    esac
     own_folder "$out"
-    out=$(readlink -f "$out") data=$(readlink -f "$data")
+    out=$(readlink -f "$out")
     exec 9>"$out/lock" || fail 6 "$out cannot be written"
     flock -n 9 || fail 2 "$out: a cluster is running there"
 }
@@ -61,7 +67,9 @@ predict_read_plan() {
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
     netns=no positive='' group=$(sed -n 's/^group //p' "$out/plan.txt") ending=csv
-    [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] || ending=idx
+    for word in idx npy; do
+        [ -z "$(sed -n "s/^$word-train //p" "$out/plan.txt")" ] || ending=$word
+    done
     names=
     for i in $(printf '%s' "$absent" | tr ',' ' '); do
         [ "$i" -ge 1 ] && [ "$i" -le "$m" ] || fail 2 "--absent $i: there are $m parties"
@@ -192,7 +200,7 @@ predict_main() {
     predict_read_plan
     predict_open_folder predictions scores.csv
     case $ending in
-    idx) predict_split --idx-predict "$data" ;;
+    idx | npy) predict_split "--$ending-predict" "$data" ;;
     *) predict_split --predict "$data" ;;
     esac
     predict_check_all

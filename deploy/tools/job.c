@@ -17,6 +17,7 @@
 #include "common/base/buf.h"
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/base/process.h"
 #include "common/crypto/secret.h"
 
 #include <errno.h>
@@ -155,8 +156,11 @@ static enum status ask(const char *state, const char *method, const char *path, 
 {
     char head[PATH_SIZE + TOKEN_MAX], token[TOKEN_MAX] = "";
     int fd = -1;
-    enum status s = read_token(token, state, err);
+    enum status s;
 
+    if (!process_become_owner(state)) /* a service has a user of its own */
+        error_set(err, STATUS_CONFIG, "%s: it cannot be worked in as its owner", state);
+    s = err->status != STATUS_OK ? err->status : read_token(token, state, err);
     *a = (struct answer){.status = 0};
     buf_init(&a->bytes, ANSWER_MAX);
     if (s == STATUS_OK)

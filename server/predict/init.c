@@ -149,6 +149,7 @@ static enum status init(struct server_predict *p, const struct server_setup *set
         return error_set(err, s, "predictions: %s", status_words(s));
     p->head.center = m->center;
     p->head.spread = m->spread;
+    p->head.temperature = m->temperature;
     return package_weights(m, &p->head.net, err);
 }
 

@@ -69,7 +69,8 @@ void packages_bottom(struct package *to, const struct plan *p, const struct nn_s
 
 void packages_head(struct package *to, const struct plan *p, uint32_t salt)
 {
-    struct package about = {.role = PACKAGE_HEAD, .plan = *p, .center = 0.5F, .spread = 2};
+    struct package about = {
+        .role = PACKAGE_HEAD, .plan = *p, .center = 0.5F, .spread = 2, .temperature = 1};
     struct arena arena = {0};
     struct nn_head head;
 

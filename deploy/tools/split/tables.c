@@ -10,6 +10,7 @@
 #include "deploy/tools/split/tables.h"
 
 #include "common/base/mem.h"
+#include "common/config/key_text.h"
 #include "common/crypto/digest.h"
 #include "common/data/csv.h"
 #include "common/data/schema.h"
@@ -323,8 +324,12 @@ static enum status put_row(struct table_in *in, int set)
 static enum status make_prefix(struct table_in *in, const char *path)
 {
     uint8_t digest[DIGEST_BYTES];
-    enum status status = stream_digest(digest, path, &in->split->err);
+    enum status status;
 
+    if (key_text_is_server(path))
+        return source_fail(&in->source, &in->split->err,
+                           "rows of a server have no numbers that stay: name the ids by --id");
+    status = stream_digest(digest, path, &in->split->err);
     if (status != STATUS_OK)
         return status;
     digest_hex(in->prefix, digest, DIGEST_SHOWN);
