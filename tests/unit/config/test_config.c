@@ -205,7 +205,7 @@ static void make_sense(struct plan *p)
     p->training.stop = fresh.training.stop;
     p->training.patience = fresh.training.patience;
     p->training.best_by = fresh.training.best_by;
-    if (p->model.task != TASK_REGRESSION || p->protocol.local_view == VIEW_REFRESHED)
+    if (p->protocol.local_view == VIEW_REFRESHED)
         p->training.scale_targets = false;
     if (p->model.task == TASK_REGRESSION)
         p->training.class_weights = CLASS_WEIGHTS_NONE;
@@ -396,7 +396,7 @@ static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
 
     (void)state;
     assert_int_equal(load_bottom("", NULL, &err), STATUS_OK);
-    assert_true(party.degree == 0 && party.layers.n == 2 && party.layers.width[1] == 64);
+    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.width[0] == 64);
     assert_int_equal(load_bottom("model: {polynomial: {degree: 2}}\n", NULL, &err), STATUS_OK);
     assert_true(party.degree == 2 && party.layers.n == 0);
     assert_int_equal(load_bottom("", "model.polynomial.degree=8", &err), STATUS_OK);
