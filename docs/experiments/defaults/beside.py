@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # beside.py -- the sets behind the choice of defaults, and scikit-learn beside them.
 #
-#   beside.py make FOLDER OUT          each set's training and test rows, twice: OUT/choose (test rows left out, a part of the
-#                                      training rows in their place: what defaults are chosen by) and OUT/report
+#   beside.py make FOLDER OUT      each set's training and test rows, twice: OUT/report, and OUT/choose without these
+#                                  test rows, a part of the training rows in their place: what defaults are chosen by
 #   beside.py sklearn OUT/WHICH SCORES.csv [SET...]    logistic regression and an MLP on pooled columns
-#   beside.py table SCORES.csv RUNS.csv                beside the runs of an experiment: means over seeds, +- half of a 95 % interval
+#   beside.py table SCORES.csv RUNS.csv    beside the runs of an experiment: means, +- half of a 95 % interval
 #
-# A row is tested when the first byte of SHA-256 of its id (parkinson: of its person), mod 5, is 0, where the set has no published
-# split; choose takes the same rule of "choose" and the id. Scores are 100 times the AUC for two classes, the accuracy for more.
+# A row is tested when the first byte of SHA-256 of its id (parkinson: of its person), mod 5, is 0, where the set has no
+# published split; choose takes the same rule of "choose" and the id. Scores are 100 times the AUC for two classes, the
+# accuracy for more.
 #
-# Two tables are made raw again: words for codes, quotes, lines in cells, a byte order mark, CRLF and ';', a date for the age, a
-# fifth of all cells missing, spelt in several ways, and in the test rows a text that no training row has.
+# Two tables are made raw again: words for codes, quotes, lines in cells, a byte order mark, CRLF and ';', a date for
+# the age, a fifth of all cells missing, spelt in several ways, and in the test rows a text that no training row has.
 #
-# The fixed protocol: raw columns as docs/tables.md prepares them (means and indicators, a feature for each text); columns standardised by the training rows; logistic regression (lbfgs, up to 300 steps) with C one of
-# 0.001, 0.01, 0.1, 1 by cross-validation (3 folds, by the same score); an MLP of 100 hidden units, Adam 0.001, stopped early on a tenth.
+# The fixed protocol: raw columns as docs/tables.md prepares them (means, indicators, a feature for each text); columns
+# standardised by the training rows; logistic regression (lbfgs, up to 300 steps) with C one of 0.001, 0.01, 0.1, 1 by
+# cross-validation (3 folds, by the same score); an MLP of 100 hidden units, Adam 0.001, stopped early on a tenth.
 # SPDX-License-Identifier: Apache-2.0
 import csv
 import gzip
@@ -86,7 +88,8 @@ WORDS = {
     "SEX": {"1": "male", "2": "female"},
     "EDUCATION": {"1": "graduate school", "2": "university", "3": "school, high", "4": "\"others\"", "5": "not\nknown"},
     "MARRIAGE": {"1": "married", "2": "single; never", "3": "other"},
-    "PAY": {"-2": "no use", "-1": "paid", "0": "revolving", "1": "late: 1 month", "2": "late: 2 months", "3": "late: 3 months"},
+    "PAY": {"-2": "no use", "-1": "paid", "0": "revolving", "1": "late: 1 month", "2": "late: 2 months",
+            "3": "late: 3 months"},
     "phishing": {"-1": "no", "0": "doubtful", "1": "yes"},
 }
 MISSING = ("", "?", "NA", '""', " null ")
@@ -141,7 +144,8 @@ def make(folder, out):
         if name == "cifar10":  # 32 rows of three colours, side by side
             both = []
             for part in ("train", "test"):
-                raw = np.frombuffer(gzip.open(f"{folder}/cifar10-subset/{part}.bin.gz").read(), np.uint8).reshape(-1, 3073)
+                raw = gzip.open(f"{folder}/cifar10-subset/{part}.bin.gz").read()
+                raw = np.frombuffer(raw, np.uint8).reshape(-1, 3073)
                 x = raw[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 1, 3).reshape(-1, 3072)
                 both += [x, raw[:, 0]]
         else:
@@ -196,7 +200,8 @@ def prepared(folder, name):
             texts.append([["" if c in gone else c for c in column] for column in cells])
     t = [np.array([c[k] for c in texts], dtype=object).T for k in (0, 1)]
     x = [np.array([c[k] for c in numbers]).T.reshape(len(parts[k]), -1) for k in (0, 1)]
-    hot = OneHotEncoder(min_frequency=2, max_categories=257, handle_unknown="infrequent_if_exist", sparse_output=False).fit(t[0])
+    hot = OneHotEncoder(min_frequency=2, max_categories=257, handle_unknown="infrequent_if_exist", sparse_output=False)
+    hot.fit(t[0])
     fill = SimpleImputer(add_indicator=True).fit(x[0]) if x[0].shape[1] else None
     out = []
     for k in (0, 1):
