@@ -22,8 +22,9 @@ say = $(if $(V),,@echo '$(1)' &&)
 
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
             libsodium-dev libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev \
-            libmicrohttpd-dev zlib1g-dev
-TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox
+            libmicrohttpd-dev zlib1g-dev libzstd-dev libpq-dev unixodbc-dev
+TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox \
+                  postgresql libsqliteodbc
 FUZZ_PACKAGES  := clang libclang-rt-dev
 VALGRIND_PACKAGES := valgrind
 BENCH_PACKAGES := libgsl-dev libflint-dev python3-grpcio python3-torch
@@ -47,7 +48,7 @@ CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAG
             -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
 LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 \
-            -lmicrohttpd -lopenblas -lz -lm -lpthread
+            -lmicrohttpd -lopenblas -lz -lzstd -lpq -lodbc -lm -lpthread
 BENCH_LIBS_gauss := -lgsl -lgslcblas
 BENCH_LIBS_pbm := -lgsl -lgslcblas
 BENCH_LIBS_fmatmul := -lflint
@@ -166,6 +167,8 @@ $(foreach t,$(wildcard deploy/tools/*/),$(eval $(t:deploy/tools/%/=$(BUILD)/bin/
     $(call OBJ_OF,$(wildcard $(t)*.c))))
 # Both say what a run had spent at an evaluation.
 $(BUILD)/bin/vfl-report: $(BUILD)/obj/deploy/tools/grid/epsilon.o
+# Both read tables.
+$(BUILD)/bin/vfl-contribution: $(call OBJ_OF,$(addprefix deploy/tools/report/,sheet.c pool.c))
 
 demo: setup all
 	deploy/vfl cluster --parties 4

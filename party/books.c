@@ -3,7 +3,6 @@
  */
 #include "party/books.h"
 
-#include "common/base/file.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
@@ -12,6 +11,7 @@
 #include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_key.h"
 #include "common/wire/purpose.h"
+#include "party/counted.h"
 #include "party/policy.h"
 
 #include <errno.h>
@@ -238,73 +238,13 @@ static enum status note_seen(struct books *b, const struct action_charge *c, str
 static enum ledger_purpose purpose_in_ledger(const struct action_charge *c)
 {
     if (c->predicts)
-        return LEDGER_PREDICT;
+        return c->contributes ? LEDGER_CONTRIBUTE : LEDGER_PREDICT;
     return purpose_of(c->purpose)->trains ? LEDGER_TRAIN : LEDGER_EVALUATE;
 }
 
-/* --- ids that are nobody's here --- */
-
-static void unknown_path(char path[CONFIG_PATH_MAX], const struct books *b)
+enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err)
 {
-    snprintf(path, CONFIG_PATH_MAX, "%.*s/unknown", CONFIG_PATH_MAX - 16, b->in->config.state);
-}
-
-/* How many were asked for so far, over all jobs. */
-static enum status read_unknown(const struct books *b, unsigned long long *count, struct error *err)
-{
-    char path[CONFIG_PATH_MAX], text[32] = "";
-    struct stat is;
-    struct buf file;
-    enum status s = STATUS_OK;
-    char *end = text;
-
-    unknown_path(path, b);
-    buf_init(&file, sizeof text - 1);
-    if (lstat(path, &is) == 0 || errno != ENOENT)
-        s = file_read_own(path, &file, err);
-    if (s == STATUS_OK && file.len > 0)
-        snprintf(text, sizeof text, "%.*s", (int)file.len, (char *)file.data);
-    buf_deinit(&file);
-    *count = strtoull(text, &end, 10);
-    if (s == STATUS_OK && text[0] != 0 && (end == text || *end != '\n' || *count > UINT32_MAX))
-        s = error_set(err, STATUS_IO, "%s: no count", path);
-    return s;
-}
-
-/* STATUS_BUDGET: its figures stay in the own log (words.h), for they tell who is here. */
-static enum status too_many_unknown(const struct books *b, struct error *err)
-{
-    return error_set(err, STATUS_BUDGET,
-                     "policy.predict.max_unknown: more than %u ids that have no row here were "
-                     "asked for: see state/unknown",
-                     b->in->config.policy.unknown_ids);
-}
-
-/* Durable before they are answered, or refused: a refusal tells of them, too.  One more than the
- * limit says that it was passed, and that no further job is answered. */
-static enum status count_unknown(const struct books *b, uint32_t more, struct error *err)
-{
-    const unsigned long long most = b->in->config.policy.unknown_ids;
-    char path[CONFIG_PATH_MAX], text[32];
-    unsigned long long count, now;
-    enum status s = read_unknown(b, &count, err);
-
-    if (s != STATUS_OK || count > most)
-        return s == STATUS_OK ? too_many_unknown(b, err) : s;
-    now = count + more > most ? most + 1 : count + more;
-    unknown_path(path, b);
-    snprintf(text, sizeof text, "%llu\n", now);
-    s = file_write_atomic(path, text, strlen(text), 0600, err);
-    return s == STATUS_OK && now > most ? too_many_unknown(b, err) : s;
-}
-
-enum status books_may_answer(const struct books *b, struct error *err)
-{
-    unsigned long long count;
-    const enum status s = read_unknown(b, &count, err);
-
-    return s == STATUS_OK && count > b->in->config.policy.unknown_ids ? too_many_unknown(b, err)
-                                                                      : s;
+    return counted_may(&b->in->config, rows, (int64_t)time(NULL), err);
 }
 
 /* --- charges --- */
@@ -334,8 +274,8 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
 
     if (s == STATUS_OK && c->rounds == 0)
         return ledger_keep(b->ledger, err);
-    if (s == STATUS_OK && c->unknown > 0)
-        s = count_unknown(b, c->unknown, err);
+    if (s == STATUS_OK && c->predicts)
+        s = counted_add(&b->in->config, c->asked, c->unknown, block.at_s, err);
     if (s == STATUS_OK && !block.scheduled)
         s = collect(b, c, err);
     if (s == STATUS_OK)

@@ -45,9 +45,8 @@ uint64_t books_records(const struct books *b);
 /* What the ledger holds, as entries for the accountant. */
 size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
 
-/* STATUS_BUDGET: predictions have asked for more ids that this party does not have than
- * policy.predict.max_unknown, and none is answered any more. */
-enum status books_may_answer(const struct books *b, struct error *err) MUST_USE;
+/* May predictions of so many rows be answered, by what was asked for before (counted.h)? */
+enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err) MUST_USE;
 
 /* Reserves (durably) or gives back, and keeps what was seen of peers.  STATUS_BUDGET when a limit
  * of the policy would be passed; nothing is charged then.  May run on a worker thread. */

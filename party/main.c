@@ -7,6 +7,7 @@
 #include "common/daemon/models.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
+#include "party/contributed.h"
 #include "party/fewest.h"
 #include "party/loop.h"
 #include "party/price.h"
@@ -154,6 +155,8 @@ static enum status check_predictions(const struct options *o, struct party_input
         s = price_print_predictions(&price, in, &out);
     if (s == STATUS_OK)
         s = fewest_print(&price, in, &out);
+    if (s == STATUS_OK)
+        s = contributed_print(&price, in, &out);
     if (s == STATUS_OK)
         fwrite(out.data, 1, out.len, stdout);
     buf_deinit(&out);

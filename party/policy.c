@@ -94,6 +94,16 @@ struct account_entry policy_planned(const struct plan *p, const struct policy_se
     return e;
 }
 
+struct account_entry policy_contributed(const struct plan *p, const struct policy_set *set,
+                                        uint32_t rows, uint32_t times)
+{
+    struct account_entry e = policy_predicted(p, set, rows);
+
+    e.releases *= times;
+    e.participations_max *= times;
+    return e;
+}
+
 struct account_entry policy_predicted(const struct plan *p, const struct policy_set *set,
                                       uint32_t rows)
 {

@@ -71,6 +71,9 @@ struct account_entry policy_mechanism(const struct plan *p, const struct policy_
 /* With what is planned, or is left of it once set->done steps are done, filled in. */
 struct account_entry policy_planned(const struct plan *p, const struct policy_set *set,
                                     struct agenda_releases *planned);
+/* With a job of contributions filled in: each of `rows` rows, `times` times. */
+struct account_entry policy_contributed(const struct plan *p, const struct policy_set *set,
+                                        uint32_t rows, uint32_t times);
 /* With a job of predictions filled in, of `rows` rows. */
 struct account_entry policy_predicted(const struct plan *p, const struct policy_set *set,
                                       uint32_t rows);

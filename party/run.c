@@ -11,7 +11,7 @@
 #include "common/daemon/models.h"
 #include "common/daemon/runs.h"
 #include "common/flow/job.h"
-#include "common/flow/prediction.h"
+#include "common/flow/contribution.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
 #include "party/predict/predict.h"
@@ -31,9 +31,9 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return ledger_takes(((struct party_run *)owner)->books.ledger, mechanism);
 }
 
-static enum status may_answer(void *owner, struct error *err)
+static enum status may_answer(void *owner, uint32_t rows, struct error *err)
 {
-    return books_may_answer(&((struct party_run *)owner)->books, err);
+    return books_may_answer(&((struct party_run *)owner)->books, rows, err);
 }
 
 static uint64_t sequence(void *owner)
@@ -71,6 +71,17 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
                               const uint8_t list[WIRE_DIGEST_BYTES], struct error *err)
 {
     return guesses_equal(&((struct party_run *)owner)->guesses, keys, n, list, err);
+}
+
+static enum status from(void *owner, const struct plan *plan, struct package *out,
+                        struct error *err)
+{
+    const struct party_run *r = owner;
+    enum status s = models_load_from(r->in->config.state, plan, out, err);
+
+    if (s == STATUS_OK && out->role != PACKAGE_BOTTOM)
+        s = error_set(err, STATUS_CONFIG, "training.from: run %s has a head here", out->run);
+    return s;
 }
 
 /* --- one job after another --- */
@@ -123,14 +134,21 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
                                   struct party_setup *setup, struct error *err)
 {
     struct error none = {0};
+    struct contribution asks = {0};
     struct prediction about;
+    const uint32_t parties = (uint32_t)r->in->roster.n;
+    enum status s;
 
     setup->answers = (struct party_answers){.model = NULL};
     setup->data.train = setup->data.test = &no_rows; /* ids are told, and compared with nobody's */
     r->results.predicts = true;
     r->fresh = true; /* there is nothing to go on with: what it leaves is forgotten, or a result */
-    if (r->in->config.data_predict[0] == 0 ||
-        prediction_parse(&about, job->text.data, job->text.n, &none) != STATUS_OK)
+    if (r->in->config.data_predict[0] == 0)
+        return STATUS_OK;
+    s = job_is(job, JOB_CONTRIBUTE) ? contribution_parse(&asks, &about, &job->text, parties, &none)
+                                    : prediction_parse(&about, job->text.data, job->text.n, &none);
+    contribution_deinit(&asks);
+    if (s != STATUS_OK)
         return STATUS_OK;
     return asked_for(&r->asked, r->in, &r->books, &about, &setup->answers, err);
 }
@@ -152,7 +170,8 @@ static enum status recall(void *owner, const struct wire_job *job,
         return error_set(err, s, "%s", status_words(s));
     spans_phase(party_session_spans(r->session), TRAFFIC_SETUP, clock_us());
     log_info("run %s: a job of kind %s is offered", runs_name(r->folder), job->kind);
-    s = job_is(job, JOB_PREDICT) ? recall_answers(r, job, setup, err) : recall_run(r, setup, err);
+    s = job_is(job, JOB_PREDICT) || job_is(job, JOB_CONTRIBUTE) ? recall_answers(r, job, setup, err)
+                                                                : recall_run(r, setup, err);
     setup->ledger.records = books_records(&r->books); /* with the rows that the job asks for */
     return s;
 }
@@ -163,12 +182,13 @@ static enum status begin_session(struct party_run *r, struct error *err)
 {
     const struct config_party *c = &r->in->config;
     static const struct party_job *const trains[] = {&party_train_job, NULL},
-                                         *const predicts[] = {&party_predict_job, NULL},
-                                         *const both[] = {&party_train_job, &party_predict_job,
-                                                          NULL};
+                                         *const predicts[] = {&party_predict_job,
+                                                              &party_contribute_job, NULL},
+                                         *const all[] = {&party_train_job, &party_predict_job,
+                                                         &party_contribute_job, NULL};
     const bool predict = r->in->predicts;
     struct party_setup setup = {
-        .jobs = stands(r) ? both
+        .jobs = stands(r) ? all
                 : predict ? predicts
                           : trains,
         .recall = stands(r) ? recall : NULL,
@@ -189,7 +209,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .start = {.weights = r->in->weights.data,
                   .weights_n = r->in->weights.len,
                   .seeded = r->options->seeded,
-                  .seed = r->options->seed},
+                  .seed = r->options->seed,
+                  .from = from},
         .ledger = {.owner = r,
                    .spent = spent,
                    .takes = takes,

@@ -67,6 +67,10 @@ struct party_start {
     size_t weights_n;
     bool seeded; /* --insecure-seed */
     uint64_t seed;
+    /* The own package of the run that a plan goes on from: `out` is initialised; by the setup's
+     * owner.  NULL: there are none. */
+    enum status (*from)(void *owner, const struct plan *plan, struct package *out,
+                        struct error *err);
 };
 
 /* What the ledger says when it is asked. */
@@ -76,8 +80,8 @@ struct party_ledger {
     size_t (*spent)(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
     /* Has it an account for a mechanism, or room for one? */
     bool (*takes)(void *owner, const struct account_entry *mechanism);
-    /* Does the policy answer predictions, after all the ids that were asked for in vain? */
-    enum status (*may_answer)(void *owner, struct error *err);
+    /* Does the policy answer so many rows, after all that was asked for, and in vain? */
+    enum status (*may_answer)(void *owner, uint32_t rows, struct error *err);
     uint64_t (*sequence)(void *owner); /* its last number */
     /* The highest number of the ledger of another one of the roster that this party has ever seen,
      * asked once, at the start. */

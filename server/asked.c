@@ -6,8 +6,10 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/task.h"
+#include "common/crypto/cert_name.h"
 #include "common/daemon/models.h"
 #include "common/flow/prediction.h"
+#include "server/contributed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +32,17 @@ static enum status read_absent(struct server_inputs *in, const char *names, stru
     return STATUS_OK;
 }
 
+static enum status take_name(struct server_inputs *in, const char *by, struct error *err)
+{
+    const char *name = by != NULL && by[0] != 0 ? by : in->config.predict_by;
+    const size_t n = strlen(name);
+
+    if (!cert_name_is(name, n))
+        return error_set(err, STATUS_CONFIG, "predict.by: %s", CERT_NAME_RULE);
+    memcpy(in->asked.by, name, n + 1);
+    return STATUS_OK;
+}
+
 /* Under exact sums the configuration's number is for other models. */
 static enum status take_least(struct server_inputs *in, const struct server_wanted *wanted,
                               const struct plan *p, struct error *err)
@@ -37,6 +50,8 @@ static enum status take_least(struct server_inputs *in, const struct server_want
     const uint32_t configured = in->config.predict_min_parties;
     const bool exact = prediction_is_exact(p);
 
+    if (wanted->contributed != NULL)
+        return STATUS_OK; /* of everybody */
     in->asked.wait_ms = in->config.predict_wait_ms;
     in->asked.min_parties = wanted->min_parties > 0 ? wanted->min_parties : configured;
     if (in->asked.min_parties > in->roster.n)
@@ -98,7 +113,8 @@ static enum status find_missing(struct server_inputs *in, struct error *err)
     in->answers = mem_alloc(1, sizeof *in->answers);
     if (in->answers == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for kept answers");
-    s = answers_open(in->answers, in->home, in->model.run, &key, err);
+    s = in->asks.n > 0 ? STATUS_OK /* of which none is kept */
+                       : answers_open(in->answers, in->home, in->model.run, &key, err);
     if (s == STATUS_OK)
         s = ids_missing(&in->missing, &in->wanted, in->answers, err);
     in->asked.ids = (const char *)in->missing.text.data;
@@ -124,6 +140,8 @@ static enum status load_wanted(struct server_inputs *in, const struct server_wan
         s = ids_read(&in->wanted, wanted->ids, err);
     if (s == STATUS_OK)
         s = read_absent(in, wanted->absent, err);
+    if (s == STATUS_OK)
+        s = take_name(in, wanted->by, err);
     if (s != STATUS_OK)
         return s;
     s = check_model(in, wanted, err);
@@ -131,7 +149,10 @@ static enum status load_wanted(struct server_inputs *in, const struct server_wan
         return s;
     in->config.plan = in->model.plan;
     in->asked.model = &in->model;
-    return find_missing(in, err);
+    if (wanted->contributed != NULL)
+        s = contributed_ask(in, wanted->contributed, err);
+    in->asked.asks = in->asks.n > 0 ? &in->asks : NULL;
+    return s == STATUS_OK ? find_missing(in, err) : s;
 }
 
 static void begin(struct server_inputs *in)
@@ -169,6 +190,10 @@ void server_asked_print(const struct server_inputs *in)
     const char *of = task_of(&m->plan)->scores == TASK_OF_LABELS ? "label" : "class";
     char name[LEVELS_TEXT_MAX + 1];
 
+    if (in->asks.n > 0) {
+        contributed_print(in);
+        return;
+    }
     printf("# %u rows, by the model of run %s, %u to be asked for\n", in->wanted.n, m->run,
            in->asked.rows);
     for (uint32_t k = 0; m->classes != NULL && k < package_classes(&m->plan); k++) {

@@ -6,12 +6,16 @@
 
 #include "server/prepare.h"
 
+struct contributed_want;
+
 /* What a server is to predict. */
 struct server_wanted {
     const char *run;      /* "": the model in use */
     const char *ids;      /* a file: one id a line */
     const char *absent;   /* names of parties between commas; NULL: all take part */
+    const char *by;       /* for whom; NULL: predict.by */
     uint32_t min_parties; /* so many answer where others stay away; 0: predict.min_parties */
+    const struct contributed_want *contributed; /* contributions are asked for; NULL: scores are */
 };
 
 /* Instead of server_inputs_load, of which labels and a plan are no part. */

@@ -10,6 +10,7 @@
 #include "common/crypto/rng.h"
 #include "common/crypto/secret.h"
 #include "common/daemon/models.h"
+#include "server/contributed.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -98,10 +99,10 @@ static unsigned code_of(enum status s)
 
 static json_t *show(const struct queue_job *j)
 {
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
                      (int)j->number, "kind", queue_kind_names[j->kind], "state",
-                     queue_state_names[j->state], "run", j->run, "model", j->model, "without",
-                     j->without, "outcome", j->outcome, "error", j->error, "submitted",
+                     queue_state_names[j->state], "run", j->run, "model", j->model, "by", j->by,
+                     "without", j->without, "outcome", j->outcome, "error", j->error, "submitted",
                      (json_int_t)j->submitted_s, "began", (json_int_t)j->began_s, "ended",
                      (json_int_t)j->ended_s, "tries", (int)j->tries);
 }
@@ -117,38 +118,77 @@ static void list(const struct queue *q, struct http_answer *out)
 
 /* --- a job comes --- */
 
-/* What is wrong with it, as far as a file of this side's does not have to be read for that. */
-static enum status read_job(struct queue_job *job, json_t *from, const char **text, size_t *n,
-                            struct error *err)
-{
-    const char *kind, *model = "", *absent = "";
-    int least = 0;
+/* What a request says of a job. */
+struct wish {
+    const char *kind, *text, *model, *absent, *by, *columns;
+    size_t text_n;
+    int least, orders;
+    bool plan, ids;
+};
 
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?i !}", "kind", &kind, "plan", text, n,
-                    "ids", text, n, "model", &model, "absent", &absent, "min_parties",
-                    &least) != 0 ||
-        *text == NULL)
+static enum status read_wish(struct wish *w, json_t *from, struct error *err)
+{
+    *w = (struct wish){.model = "", .absent = "", .by = "", .columns = ""};
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind", &w->kind,
+                    "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "model", &w->model,
+                    "absent", &w->absent, "by", &w->by, "min_parties", &w->least, "permutations",
+                    &w->orders, "columns", &w->columns) != 0 ||
+        w->text == NULL)
         return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
-    *job = (struct queue_job){.kind = strcmp(kind, "predict") == 0 ? QUEUE_PREDICT : QUEUE_TRAIN};
-    if (strcmp(kind, queue_kind_names[job->kind]) != 0)
-        return error_set(err, STATUS_DATA, "no kind of job: train or predict");
-    if ((json_object_get(from, "ids") != NULL) != (job->kind == QUEUE_PREDICT) ||
-        (json_object_get(from, "plan") != NULL) != (job->kind == QUEUE_TRAIN))
-        return error_set(err, STATUS_DATA, "a plan is for train, and ids are for predict");
-    if (job->kind == QUEUE_TRAIN && (model[0] != 0 || absent[0] != 0 || least != 0))
-        return error_set(err, STATUS_DATA, "model, absent and min_parties are for predict");
-    if (least < 0 || least > PLAN_PARTIES_MAX)
+    w->plan = json_object_get(from, "plan") != NULL;
+    w->ids = json_object_get(from, "ids") != NULL;
+    return STATUS_OK;
+}
+
+static enum status check_wish(const struct wish *w, enum queue_kind kind, struct error *err)
+{
+    const bool trains = kind == QUEUE_TRAIN;
+
+    if (w->ids == trains || w->plan != trains)
+        return error_set(err, STATUS_DATA,
+                         "a plan is for train, and ids are for predict and contribute");
+    if (trains && (w->model[0] != 0 || w->by[0] != 0))
+        return error_set(err, STATUS_DATA, "model and by are for predict and contribute");
+    if (kind != QUEUE_PREDICT && (w->absent[0] != 0 || w->least != 0))
+        return error_set(err, STATUS_DATA, "absent and min_parties are for predict");
+    if (kind != QUEUE_CONTRIBUTE && (w->columns[0] != 0 || w->orders != 0))
+        return error_set(err, STATUS_DATA, "permutations and columns are for contribute");
+    if (w->least < 0 || w->least > PLAN_PARTIES_MAX)
         return error_set(err, STATUS_DATA, "min_parties: 0 to %d", PLAN_PARTIES_MAX);
-    job->min_parties = (uint32_t)least;
-    model = models_asked(model);
-    if ((model[0] != 0 && !models_name(model)) || strlen(absent) >= sizeof job->absent ||
-        absent[strspn(absent, KEY_TEXT_HOST ",")] != 0)
+    if (w->orders < 0 || w->orders > COALITIONS_ORDERS_MAX)
+        return error_set(err, STATUS_DATA, "permutations: 0 to %d", COALITIONS_ORDERS_MAX);
+    return STATUS_OK;
+}
+
+/* What is wrong with it, as far as a file of this side's does not have to be read for that. */
+static enum status read_job(struct queue_job *job, const struct wish *w, struct error *err)
+{
+    const char *model = models_asked(w->model);
+    int kind = 0;
+
+    while (kind < QUEUE_KINDS && strcmp(w->kind, queue_kind_names[kind]) != 0)
+        kind++;
+    if (kind == QUEUE_KINDS)
+        return error_set(err, STATUS_DATA, "no kind of job: train, predict or contribute");
+    *job = (struct queue_job){.kind = (enum queue_kind)kind,
+                              .min_parties = (uint32_t)w->least,
+                              .orders = (uint32_t)w->orders};
+    if (check_wish(w, job->kind, err) != STATUS_OK)
+        return err->status;
+    if ((model[0] != 0 && !models_name(model)) || strlen(w->absent) >= sizeof job->absent ||
+        w->absent[strspn(w->absent, KEY_TEXT_HOST ",")] != 0 ||
+        strlen(w->columns) >= sizeof job->columns ||
+        w->columns[strspn(w->columns, KEY_TEXT_HOST ",=")] != 0)
         return error_set(err, STATUS_DATA, "no name of a run, or too many parties");
+    if (w->by[0] != 0 && !cert_name_is(w->by, strlen(w->by)))
+        return error_set(err, STATUS_DATA, "by: %s", CERT_NAME_RULE);
+    snprintf(job->by, sizeof job->by, "%s", w->by);
     snprintf(job->model, sizeof job->model, "%s", model);
-    snprintf(job->absent, sizeof job->absent, "%s", absent);
-    if (*n > (job->kind == QUEUE_TRAIN ? QUEUE_PLAN_MAX : QUEUE_IDS_MAX))
+    snprintf(job->absent, sizeof job->absent, "%s", w->absent);
+    snprintf(job->columns, sizeof job->columns, "%s", w->columns);
+    if (w->text_n > (job->kind == QUEUE_TRAIN ? QUEUE_PLAN_MAX : QUEUE_IDS_MAX))
         return error_set(err, STATUS_DATA, "the text is too long");
-    return job->kind == QUEUE_TRAIN ? config_check_job(*text, *n, err) : STATUS_OK;
+    return job->kind == QUEUE_TRAIN ? config_check_job(w->text, w->text_n, err) : STATUS_OK;
 }
 
 static void submit(const struct control *c, const struct http_request *r, struct http_answer *out)
@@ -156,18 +196,19 @@ static void submit(const struct control *c, const struct http_request *r, struct
     json_t *from = json_loadb((const char *)r->body, r->n, JSON_REJECT_DUPLICATES, NULL);
     struct error err = {0};
     struct queue_job job;
-    const char *text = NULL;
+    struct wish wish;
     uint32_t number = 0;
-    size_t n = 0;
     enum status s;
 
     if (from == NULL) {
         refuse(out, 400, "no JSON");
         return;
     }
-    s = read_job(&job, from, &text, &n, &err);
+    s = read_wish(&wish, from, &err);
     if (s == STATUS_OK)
-        s = queue_add(&c->stand->queue, &job, text, n, &number, &err);
+        s = read_job(&job, &wish, &err);
+    if (s == STATUS_OK)
+        s = queue_add(&c->stand->queue, &job, wish.text, wish.text_n, &number, &err);
     json_decref(from);
     if (s != STATUS_OK) {
         refuse(out, code_of(s), err.text);
@@ -221,6 +262,8 @@ static const char *file_of(const struct queue_job *j, const char *what)
         return j->kind == QUEUE_TRAIN ? "summary.json" : "prediction.json";
     if (strcmp(what, "/scores") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv";
+    if (strcmp(what, "/answers") == 0 && j->kind == QUEUE_CONTRIBUTE)
+        return "answers.csv";
     if (strcmp(what, "/without") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv.without";
     return NULL;

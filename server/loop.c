@@ -17,7 +17,10 @@
 
 #include <stdio.h>
 
-enum { TICK_MS = 500 }; /* progress line, late joins */
+enum {
+    TICK_MS = 500,  /* progress line, late joins */
+    AGAIN_MS = 5000 /* a job that could not be begun */
+};
 
 struct loop {
     struct server_run run;
@@ -174,6 +177,8 @@ static void on_next(uv_timer_t *t)
     stand_rest(&l->stand);
     if (stand_next(&l->stand))
         CHECK(uv_queue_work(&l->reactor.uv, &l->load, load, loaded) == 0);
+    else if (l->stand.stage == STAND_IDLE && queue_first(&l->stand.queue) != NULL)
+        uv_timer_start(t, on_next, AGAIN_MS, 0); /* a queue that could not be written */
 }
 
 static void submitted(void *owner)

@@ -8,15 +8,28 @@
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
 #include "server/asked.h"
+#include "server/contributed.h"
 #include "server/loop.h"
 #include "server/results.h"
 #include "server/scores.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { PRINT_MAX = 1 << 20 };
 enum own { OWN_PROGRESS };
-enum own_value { OWN_TRANSCRIPT, OWN_FORGET_IDS, OWN_PREDICT, OWN_IDS, OWN_SCORES, OWN_ABSENT };
+enum own_value {
+    OWN_TRANSCRIPT,
+    OWN_FORGET_IDS,
+    OWN_PREDICT,
+    OWN_IDS,
+    OWN_SCORES,
+    OWN_ABSENT,
+    OWN_CONTRIBUTE,
+    OWN_PERMUTATIONS,
+    OWN_COLUMNS
+};
 
 static const struct options_about about = {
     .program = "vfl-server",
@@ -34,6 +47,11 @@ static const struct options_about about = {
         "  --ids FILE           with --predict: of which rows, one id a line; with -n: check both "
         "only\n"
         "  --absent NAME,...    with --predict: these parties answer with a constant\n"
+        "  --contribute RUN     like --predict, but ask for each row without each set of parties: "
+        "the\n"
+        "                       table of answers goes to --scores (vfl contribution)\n"
+        "  --permutations N     with it: of N orders of the parties instead of all sets\n"
+        "  --columns NAME=N,... with it: and with each of the first N columns of NAME mixed up\n"
         "  --scores FILE        write what is predicted to FILE, in the order of the ids; without "
         "--predict\n"
         "                       the test rows' labels and scores at the end of the run\n"
@@ -49,7 +67,10 @@ static const struct options_about about = {
                   [OWN_PREDICT] = "predict",
                   [OWN_IDS] = "ids",
                   [OWN_SCORES] = "scores",
-                  [OWN_ABSENT] = "absent"},
+                  [OWN_ABSENT] = "absent",
+                  [OWN_CONTRIBUTE] = "contribute",
+                  [OWN_PERMUTATIONS] = "permutations",
+                  [OWN_COLUMNS] = "columns"},
 };
 
 static enum status print_plan(const struct server_inputs *in, struct error *err)
@@ -114,26 +135,55 @@ static enum status load_to_play(struct server_inputs *in, const struct options *
     return in->config.stand ? s : server_inputs_load(in, o, err);
 }
 
-/* What the command line asks for: a run, or predictions. */
-static enum status load(struct server_inputs *in, const struct options *o, struct error *err)
+static bool read_orders(uint32_t *out, const char *text)
 {
-    const struct server_wanted wanted = {
-        o->own_value[OWN_PREDICT] == NULL ? NULL : models_asked(o->own_value[OWN_PREDICT]),
-        o->own_value[OWN_IDS], o->own_value[OWN_ABSENT], 0};
+    const size_t n = text == NULL ? 0 : strlen(text);
 
-    if ((wanted.run == NULL) != (wanted.ids == NULL) ||
-        (wanted.run == NULL && wanted.absent != NULL))
+    *out = n > 0 && n < 5 && strspn(text, "0123456789") == n ? (uint32_t)atoi(text) : 0;
+    return text == NULL || (*out >= 1 && *out <= COALITIONS_ORDERS_MAX);
+}
+
+static enum status load_asked(struct server_inputs *in, const struct options *o, struct error *err)
+{
+    const bool contributes = o->own_value[OWN_CONTRIBUTE] != NULL;
+    const char *run = o->own_value[contributes ? OWN_CONTRIBUTE : OWN_PREDICT];
+    struct contributed_want want = {.columns = o->own_value[OWN_COLUMNS], .seed = o->seed};
+    const struct server_wanted wanted = {.run = models_asked(run),
+                                         .ids = o->own_value[OWN_IDS],
+                                         .absent = o->own_value[OWN_ABSENT],
+                                         .contributed = contributes ? &want : NULL};
+
+    if (wanted.ids == NULL ||
+        (contributes && (o->own_value[OWN_PREDICT] != NULL || wanted.absent != NULL)))
         return error_set(err, STATUS_CONFIG,
-                         "--predict RUN and --ids FILE go together, and --absent with them");
-    if (wanted.run == NULL && !o->check_only && o->own_value[OWN_FORGET_IDS] == NULL)
-        return load_to_play(in, o, err);
-    if (wanted.run == NULL)
-        return server_inputs_load(in, o, err);
+                         "--predict RUN, or --contribute RUN, goes with --ids FILE, and --absent "
+                         "with --predict");
+    if (!read_orders(&want.orders, o->own_value[OWN_PERMUTATIONS]))
+        return error_set(err, STATUS_CONFIG, "--permutations: expected 1 to %d",
+                         COALITIONS_ORDERS_MAX);
+    if (!contributes && (want.orders > 0 || want.columns != NULL))
+        return error_set(err, STATUS_CONFIG, "--permutations and --columns go with --contribute");
     if (o->own_value[OWN_TRANSCRIPT] != NULL || o->export_file != NULL ||
         o->own_value[OWN_FORGET_IDS] != NULL)
         return error_set(err, STATUS_CONFIG,
-                         "--predict goes without --transcript, --export and --ids-forget");
+                         "--%s goes without --transcript, --export and --ids-forget",
+                         contributes ? "contribute" : "predict");
     return server_asked_load(in, o, &wanted, err);
+}
+
+/* What the command line asks for: a run, or predictions, or contributions. */
+static enum status load(struct server_inputs *in, const struct options *o, struct error *err)
+{
+    static const enum own_value theirs[] = {OWN_IDS, OWN_ABSENT, OWN_PERMUTATIONS, OWN_COLUMNS};
+
+    if (o->own_value[OWN_PREDICT] != NULL || o->own_value[OWN_CONTRIBUTE] != NULL)
+        return load_asked(in, o, err);
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+        if (o->own_value[theirs[i]] != NULL)
+            return error_set(err, STATUS_CONFIG, "--%s goes with --predict or --contribute",
+                             about.own_value[theirs[i]]);
+    return !o->check_only && o->own_value[OWN_FORGET_IDS] == NULL ? load_to_play(in, o, err)
+                                                                  : server_inputs_load(in, o, err);
 }
 
 int main(int argc, char **argv)
@@ -154,7 +204,8 @@ int main(int argc, char **argv)
     run.export_file = o.export_file;
     run.transcript = o.own_value[OWN_TRANSCRIPT];
     run.scores = o.own_value[OWN_SCORES];
-    run.progress = o.own[OWN_PROGRESS] && o.own_value[OWN_PREDICT] == NULL;
+    run.progress = o.own[OWN_PROGRESS] && o.own_value[OWN_PREDICT] == NULL &&
+                   o.own_value[OWN_CONTRIBUTE] == NULL;
     run.seeded = o.seeded;
     run.seed = o.seed;
     if (s == STATUS_OK)

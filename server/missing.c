@@ -4,6 +4,7 @@
 #include "server/missing.h"
 
 #include "common/base/file.h"
+#include "common/data/csv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static void put_row(FILE *f, const struct server_inputs *in, uint32_t row, const
     const char *id = ids_get(&in->wanted, row, &n);
 
     add_numbers(missing, absent, len, in->roster.n);
-    fwrite(id, 1, n, f);
+    csv_put(f, id, n);
     for (size_t i = 0; i < in->roster.n; i++) {
         if (missing[i])
             fprintf(f, "%c%s", any ? '+' : ',', in->roster.party[i].name);
@@ -136,7 +137,7 @@ static enum status put_rows(FILE **f, const struct server_inputs *in, const char
         if (n == strlen(asked) && memcmp(absent, asked, n) == 0)
             continue;
         if (*f == NULL) {
-            s = file_create(f, path, 0600, err);
+            s = file_begin(f, path, 0600, err);
             if (s != STATUS_OK)
                 break;
             fputs("id,without\n", *f);
@@ -151,15 +152,9 @@ enum status missing_write(const struct server_inputs *in, const char *scores, st
     char path[CONFIG_PATH_MAX + 16];
     FILE *f = NULL;
     enum status s;
-    bool bad;
 
     snprintf(path, sizeof path, "%s.without", scores);
     (void)unlink(path); /* of another job */
     s = put_rows(&f, in, path, err);
-    if (f == NULL)
-        return s;
-    bad = fflush(f) != 0 || ferror(f) != 0 || fsync(fileno(f)) != 0;
-    if (fclose(f) != 0 || bad)
-        return error_set(err, STATUS_IO, "%s: it could not be written", path);
-    return s;
+    return f == NULL ? s : file_end(f, path, err);
 }

@@ -9,7 +9,9 @@
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/config/task.h"
+#include "common/crypto/digest.h"
 #include "common/crypto/rng.h"
+#include "common/daemon/models.h"
 #include "common/daemon/package.h"
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
@@ -173,6 +175,59 @@ static enum status read_weights(struct server_inputs *in, struct error *err)
     return s;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
+}
+
+/* Class 1 has to stay class 1. */
+static enum status check_names(const struct server_inputs *in, const struct package *p,
+                               struct error *err)
+{
+    char *names = NULL;
+    enum status s = server_targets_names(&in->target, &names);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "training.from: %s", status_words(s));
+    if (!same_text(names, p->classes))
+        s = error_set(err, STATUS_CONFIG,
+                      "training.from: run %s calls its classes or labels otherwise", p->run);
+    mem_free(names);
+    return s;
+}
+
+/* training.from: the head's package of that run, and which playing all sides have to have of it. */
+static enum status read_from(struct server_inputs *in, struct error *err)
+{
+    struct plan *plan = &in->config.plan;
+    char trail[DIGEST_HEX_CHARS + 1];
+    struct package p;
+    enum status s;
+
+    if (in->config.load[0] != 0)
+        return error_set(err, STATUS_CONFIG,
+                         "model.load: training.from says what the head begins with");
+    package_init(&p);
+    s = models_load(in->home, plan->training.from, &p, err);
+    if (s == STATUS_OK && p.role != PACKAGE_HEAD)
+        s = error_set(err, STATUS_CONFIG, "training.from: run %s has a bottom here", p.run);
+    if (s == STATUS_OK)
+        s = package_tells(p.trail, p.run, err);
+    if (s == STATUS_OK)
+        s = package_continues(&p, plan, err);
+    if (s == STATUS_OK)
+        s = check_names(in, &p, err);
+    digest_hex(trail, p.trail, sizeof p.trail);
+    if (s == STATUS_OK && plan->training.from_trail[0] != 0 &&
+        strcmp(plan->training.from_trail, trail) != 0)
+        s = error_set(err, STATUS_CONFIG, "training.from_trail: not that of run %s", p.run);
+    memcpy(plan->training.from_trail, trail, sizeof trail);
+    if (s == STATUS_OK && buf_append(&in->weights, p.file.data, p.file.len) != STATUS_OK)
+        s = error_set(err, STATUS_MEMORY, "training.from: %s", status_words(STATUS_MEMORY));
+    package_deinit(&p);
+    return s;
+}
+
 /* Labels, the plan as they make it, and what is asked of both. */
 static enum status read_data(struct server_inputs *in, struct error *err)
 {
@@ -182,7 +237,9 @@ static enum status read_data(struct server_inputs *in, struct error *err)
         s = resolve_plan(in, err);
     if (s == STATUS_OK)
         s = server_targets_check(&in->target, &in->config.plan, err);
-    if (s == STATUS_OK && in->config.load[0] != 0)
+    if (s == STATUS_OK && in->config.plan.training.from[0] != 0)
+        s = read_from(in, err);
+    else if (s == STATUS_OK && in->config.load[0] != 0)
         s = read_weights(in, err);
     return s == STATUS_OK ? check_price(in, err) : s;
 }
@@ -247,6 +304,7 @@ void server_inputs_deinit(struct server_inputs *in)
     if (in->answers != NULL)
         answers_close(in->answers);
     mem_free(in->answers);
+    contribution_deinit(&in->asks);
     ids_deinit(&in->wanted);
     ids_deinit(&in->missing);
     table_deinit(&in->train);

@@ -10,6 +10,7 @@
 #include "common/daemon/options.h"
 #include "common/daemon/package.h"
 #include "common/data/table.h"
+#include "common/flow/contribution.h"
 #include "common/flow/roster.h"
 #include "server/ids.h"
 #include "server/setup.h"
@@ -29,6 +30,7 @@ struct server_inputs {
     struct ids wanted, missing;   /* missing: those that no answer is kept of */
     struct answers *answers;      /* NULL: of no predictions */
     struct server_question asked; /* of what is missing */
+    struct contribution asks;     /* of contributions: what is asked of each row; n 0: none are */
 };
 
 /* What the command line says of a run.  Written by main.c, and of each run of a daemon that stands

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FILE_MAX = QUEUE_JOBS_MAX * 4096, SEED_BITS = 52 };
+enum { FILE_MAX = QUEUE_JOBS_MAX * 5120, SEED_BITS = 52 };
 
-const char *const queue_kind_names[QUEUE_KINDS] = {"train", "predict"};
+const char *const queue_kind_names[QUEUE_KINDS] = {"train", "predict", "contribute"};
 const char *const queue_state_names[QUEUE_STATES] = {"waiting", "running", "done", "failed",
                                                      "cancelled"};
 
@@ -27,12 +27,14 @@ const char *const queue_state_names[QUEUE_STATES] = {"waiting", "running", "done
 
 static json_t *job_to_json(const struct queue_job *j)
 {
-    return json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:i, s:s, s:s, s:s}",
+    return json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i, s:i, s:s, "
+                     "s:s, s:s, s:s}",
                      "job", (int)j->number, "kind", queue_kind_names[j->kind], "state",
                      queue_state_names[j->state], "tries", (int)j->tries, "seed",
                      (json_int_t)j->seed, "submitted", (json_int_t)j->submitted_s, "began",
                      (json_int_t)j->began_s, "ended", (json_int_t)j->ended_s, "run", j->run,
-                     "model", j->model, "absent", j->absent, "min_parties", (int)j->min_parties,
+                     "model", j->model, "absent", j->absent, "by", j->by, "min_parties",
+                     (int)j->min_parties, "permutations", (int)j->orders, "columns", j->columns,
                      "without", j->without, "outcome", j->outcome, "error", j->error);
 }
 
@@ -55,18 +57,21 @@ static bool take_name(const char *name, const char *const *names, int n, int *ou
 
 static bool job_from_json(struct queue_job *j, json_t *from)
 {
-    const char *kind, *state, *run, *model, *absent, *without = "", *outcome, *error;
+    const char *kind, *state, *run, *model, *absent, *by = "", *without = "", *columns = "",
+                                                     *outcome, *error;
     json_int_t seed, submitted, began, ended;
-    int number, tries, least = 0, k, st;
+    int number, tries, least = 0, orders = 0, k, st;
 
     /* Those with a question mark are not in a queue that an earlier version has left. */
-    if (json_unpack(from,
-                    "{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s?i, s?s, s:s, s:s !}",
-                    "job", &number, "kind", &kind, "state", &state, "tries", &tries, "seed", &seed,
-                    "submitted", &submitted, "began", &began, "ended", &ended, "run", &run, "model",
-                    &model, "absent", &absent, "min_parties", &least, "without", &without,
-                    "outcome", &outcome, "error", &error) != 0 ||
-        number < 1 || tries < 0 || least < 0 || seed < 0 ||
+    if (json_unpack(
+            from,
+            "{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s?s, s?i, s?i, s?s, s?s, s:s, "
+            "s:s !}",
+            "job", &number, "kind", &kind, "state", &state, "tries", &tries, "seed", &seed,
+            "submitted", &submitted, "began", &began, "ended", &ended, "run", &run, "model", &model,
+            "absent", &absent, "by", &by, "min_parties", &least, "permutations", &orders, "columns",
+            &columns, "without", &without, "outcome", &outcome, "error", &error) != 0 ||
+        number < 1 || tries < 0 || least < 0 || orders < 0 || seed < 0 ||
         !take_name(kind, queue_kind_names, QUEUE_KINDS, &k) ||
         !take_name(state, queue_state_names, QUEUE_STATES, &st))
         return false;
@@ -78,10 +83,13 @@ static bool job_from_json(struct queue_job *j, json_t *from)
                             .submitted_s = submitted,
                             .began_s = began,
                             .ended_s = ended,
-                            .min_parties = (uint32_t)least};
+                            .min_parties = (uint32_t)least,
+                            .orders = (uint32_t)orders};
     return take_text(j->run, sizeof j->run, run) && (run[0] == 0 || models_name(run)) &&
            take_text(j->model, sizeof j->model, model) && (model[0] == 0 || models_name(model)) &&
-           take_text(j->absent, sizeof j->absent, absent) &&
+           take_text(j->absent, sizeof j->absent, absent) && take_text(j->by, sizeof j->by, by) &&
+           (by[0] == 0 || cert_name_is(by, strlen(by))) &&
+           take_text(j->columns, sizeof j->columns, columns) &&
            take_text(j->without, sizeof j->without, without) &&
            take_text(j->outcome, sizeof j->outcome, outcome) &&
            take_text(j->error, sizeof j->error, error);

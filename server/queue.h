@@ -12,6 +12,7 @@
 
 #include "common/base/buf.h"
 #include "common/config/config.h"
+#include "common/crypto/cert_name.h"
 #include "common/daemon/package.h"
 
 #include <stdint.h>
@@ -26,7 +27,7 @@ enum {
     QUEUE_OUTCOME_MAX = 16,
 };
 
-enum queue_kind { QUEUE_TRAIN, QUEUE_PREDICT };
+enum queue_kind { QUEUE_TRAIN, QUEUE_PREDICT, QUEUE_CONTRIBUTE };
 enum queue_state {
     QUEUE_WAITING,
     QUEUE_RUNNING,
@@ -34,7 +35,7 @@ enum queue_state {
     QUEUE_FAILED,   /* error says why */
     QUEUE_CANCELLED /* by an operator */
 };
-enum { QUEUE_KINDS = QUEUE_PREDICT + 1, QUEUE_STATES = QUEUE_CANCELLED + 1 };
+enum { QUEUE_KINDS = QUEUE_CONTRIBUTE + 1, QUEUE_STATES = QUEUE_CANCELLED + 1 };
 extern const char *const queue_kind_names[QUEUE_KINDS], *const queue_state_names[QUEUE_STATES];
 
 struct queue_job {
@@ -47,7 +48,10 @@ struct queue_job {
     char run[PACKAGE_RUN_MAX + 1];         /* its folder in state/runs; "": not known yet */
     char model[PACKAGE_RUN_MAX + 1];       /* of predictions: by the model of that run */
     char absent[QUEUE_ABSENT_MAX];         /* and without these parties */
+    char by[CERT_NAME_MAX + 1];            /* for whom; "": as configured */
     uint32_t min_parties;                  /* and without others that stay away; 0: as configured */
+    uint32_t orders;                       /* of contributions: as contributed_want has it */
+    char columns[QUEUE_ABSENT_MAX];        /* likewise */
     char without[QUEUE_ABSENT_MAX];        /* of one that is over: who is missing from answers */
     char outcome[QUEUE_OUTCOME_MAX];       /* as in summary.json */
     char error[ERROR_TEXT_MAX];

@@ -267,7 +267,7 @@ static void shown_metric(const struct server_results *r, const struct server_rep
     p->metric = s->value[m];
 }
 
-void server_results_verdict(const struct server_results *r, const struct server_report *rep)
+void server_results_verdict(struct server_results *r, const struct server_report *rep)
 {
     const struct verdict_labels *labels;
     enum score_metric m;
@@ -278,9 +278,19 @@ void server_results_verdict(const struct server_results *r, const struct server_
         return;
     log_info("the model's %s %s is %.4f after %g epochs", split, score_names[m], s->value[m],
              rep->measured.settled ? rep->measured.best.epoch : rep->epochs);
+    if (scored_at_end(rep)->calibrated.rows > 0)
+        log_info("its probabilities have the temperature %.3g, by %llu validation rows: the "
+                 "calibration error of the %s rows goes from %.4f to %.4f",
+                 scored_at_end(rep)->calibrated.temperature,
+                 (unsigned long long)scored_at_end(rep)->calibrated.rows, split,
+                 scored_at_end(rep)->calibrated.before, scored_at_end(rep)->calibrated.after);
     nothing = verdict_learned_nothing(s, labels);
-    if (nothing != NULL)
-        log_warn("the model has learned nothing that the %s rows show: %s", split, nothing);
+    if (nothing == NULL)
+        return;
+    snprintf(r->warning, sizeof r->warning,
+             "the model has learned nothing that the %s rows show: %s", split, nothing);
+    r->summary.warning = r->warning;
+    log_warn("%s", r->warning);
 }
 
 void server_results_progress(struct server_results *r, const struct server_report *rep,
@@ -368,6 +378,8 @@ enum status server_results_package(const struct server_results *r, struct server
     memcpy(m.trail, rep->trail, sizeof m.trail);
     m.center = server_session_top(s)->center;
     m.spread = server_session_top(s)->spread;
+    if (end->calibrated.rows > 0)
+        m.temperature = (float)end->calibrated.temperature;
     package_score(m.score, &end->train, &end->validate, &end->test);
     st = server_targets_names(&r->in->target, &m.classes);
     st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), true, err)
@@ -420,7 +432,8 @@ static void note_asked(struct server_results *r)
 
     r->summary.rows = in->wanted.n;
     r->summary.kept = in->wanted.n - in->missing.n;
-    if (!in->predicts)
+    r->summary.asks = in->asks.n;
+    if (!in->predicts || in->asks.n > 0)
         return;
     missing_from(missing, in);
     for (size_t i = 0; i < in->roster.n; i++)
@@ -475,6 +488,7 @@ enum status server_results_scores(const struct server_results *r, struct server_
     out.targets = r->in->target.width;
     if (st != STATUS_OK)
         return error_set(err, st, "scores: %s", status_words(st));
+    out.calibrated = scored_at_end(server_session_report(s))->calibrated;
     st = scores_open(&out, r->options->scores, true, err);
     for (size_t i = 0; i < test->rows && st == STATUS_OK; i++) {
         const char *id = table_id(test, i);
@@ -514,6 +528,7 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.train = scored_at_end(rep)->train;
     r->summary.validate = scored_at_end(rep)->validate;
     r->summary.test = scored_at_end(rep)->test;
+    r->summary.calibrated = scored_at_end(rep)->calibrated;
     fill_best(r, rep);
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);

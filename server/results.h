@@ -21,6 +21,7 @@ struct server_results {
     double rounds_per_s;
     struct verdict_labels train, validate, test; /* counted once */
     uint64_t formula_up, formula_down;
+    char warning[256]; /* summary.warning */
 };
 
 enum status server_results_init(struct server_results *r, const struct server_inputs *in,
@@ -42,8 +43,9 @@ enum status server_results_replayed(struct server_results *r, const struct serve
                                     uint64_t now_us, struct error *err) MUST_USE;
 void server_results_progress(struct server_results *r, const struct server_report *rep,
                              uint64_t now_us, bool line_end);
-/* Into the log: the score of a run that is complete, and whether it is one of a guess. */
-void server_results_verdict(const struct server_results *r, const struct server_report *rep);
+/* Into the log, and the summary to come: the score of a run that is complete, and whether it is one
+ * of a guess. */
+void server_results_verdict(struct server_results *r, const struct server_report *rep);
 /* The head of a run that is complete as a package of models (common/daemon/models.h). */
 enum status server_results_package(const struct server_results *r, struct server_session *s,
                                    struct error *err) MUST_USE;

@@ -12,6 +12,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/wire/purpose.h"
+#include "server/contributed.h"
 #include "server/train/checkpoint.h"
 
 #include <stdio.h>
@@ -289,12 +290,18 @@ static enum status save_at_the_end(struct server_run *r, struct error *err)
 
 static enum status end_predictions(struct server_run *r, struct error *err)
 {
+    const bool complete = r->outcome == OUTCOME_COMPLETED;
     struct error unwritten = {0};
     enum status s = STATUS_OK;
 
-    s = server_results_keep(r->in, r->session, &unwritten);
-    if (r->outcome == OUTCOME_COMPLETED && s == STATUS_OK)
-        s = server_results_predictions(r->in, r->options->scores, &unwritten);
+    if (r->in->asks.n == 0) {
+        s = server_results_keep(r->in, r->session, &unwritten);
+        if (complete && s == STATUS_OK)
+            s = server_results_predictions(r->in, r->options->scores, &unwritten);
+    } else if (complete && r->options->scores != NULL) {
+        s = contributed_write(r->in, server_session_predictions(r->session), r->options->scores,
+                              &unwritten);
+    }
     if (s == STATUS_OK)
         s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                clock_us(), &unwritten);
@@ -311,10 +318,10 @@ static enum status end_training(struct server_run *r, struct error *err)
 
     if (!complete && begun) /* first of all: nothing else may keep the run from going on */
         s = save_at_the_end(r, err);
-    written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
-                                 clock_us(), &unwritten);
     if (complete && begun)
         server_results_verdict(&r->results, server_session_report(r->session));
+    written = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
+                                 clock_us(), &unwritten);
     if (complete && begun && written == STATUS_OK)
         written = server_results_package(&r->results, r->session, &unwritten);
     if (complete && begun && written == STATUS_OK)

@@ -4,6 +4,8 @@
 #include "server/scores.h"
 
 #include "common/base/file.h"
+#include "common/config/plan.h"
+#include "common/data/csv.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -19,23 +21,27 @@ enum status scores_check(const char *path, struct error *err)
     const bool there = access(path, F_OK) == 0;
     int fd;
     enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
+    FILE *f;
 
     if (s != STATUS_OK)
         return s;
     close(fd);
     if (!there)
         unlink(path);
-    return STATUS_OK;
+    s = file_begin(&f, path, 0600, err);
+    if (s == STATUS_OK)
+        file_give_up(f, path);
+    return s;
 }
 
 enum status scores_open(struct scores *s, const char *path, bool labelled, struct error *err)
 {
-    enum status st = file_create(&s->f, path, 0600, err);
+    enum status st = file_begin(&s->f, path, 0600, err);
 
     s->path = path;
     if (st != STATUS_OK)
         return st;
-    fputs("id", s->f);
+    fprintf(s->f, "%s%sid", s->first != NULL ? s->first : "", s->first != NULL ? "," : "");
     if (labelled && s->targets == 1)
         fputs(",label", s->f);
     for (uint32_t k = 0; labelled && s->targets > 1 && k < s->targets; k++)
@@ -50,7 +56,15 @@ enum status scores_open(struct scores *s, const char *path, bool labelled, struc
 
 void scores_put(struct scores *s, const char *id, size_t n, const float *label, const float *score)
 {
-    fwrite(id, 1, n, s->f);
+    float tempered[PLAN_CLASSES_MAX];
+
+    if (score != NULL && s->calibrated.rows > 0) {
+        calibrate_row(tempered, score, s->outputs,
+                      s->loss == NN_LOSS_SIGMOIDS ? SCORE_OF_LABELS : SCORE_OF_CLASSES,
+                      s->calibrated.temperature);
+        score = tempered;
+    }
+    csv_put(s->f, id, n);
     for (uint32_t k = 0; label != NULL && k < s->targets; k++) {
         fputc(',', s->f);
         if (!isnan(label[k]))
@@ -67,9 +81,5 @@ void scores_put(struct scores *s, const char *id, size_t n, const float *label, 
 
 enum status scores_close(struct scores *s, struct error *err)
 {
-    const bool bad = fflush(s->f) != 0 || ferror(s->f) != 0 || fsync(fileno(s->f)) != 0;
-
-    if (fclose(s->f) != 0 || bad)
-        return error_set(err, STATUS_IO, "%s: it could not be written", s->path);
-    return STATUS_OK;
+    return file_end(s->f, s->path, err);
 }

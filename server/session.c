@@ -217,7 +217,7 @@ bool server_session_sound(const struct server_session *s)
     return !s->train.keep.spoiled;
 }
 
-const struct server_predict *server_session_predictions(const struct server_session *s)
+struct server_predict *server_session_predictions(const struct server_session *s)
 {
     return s->predict;
 }

@@ -5,6 +5,7 @@
 #define COLONNADE_SERVER_SETUP_H
 
 #include "common/config/plan.h"
+#include "common/crypto/cert_name.h"
 #include "common/daemon/journal.h"
 #include "common/data/table.h"
 #include "common/data/validate.h"
@@ -14,6 +15,7 @@
 #include "common/flow/ids.h"
 #include "common/flow/phase.h"
 #include "common/flow/roster.h"
+#include "common/metrics/calibrate.h"
 #include "common/metrics/score.h"
 #include "common/metrics/spans.h"
 #include "common/nn/loss.h"
@@ -44,6 +46,7 @@ struct server_watch {
 };
 
 struct package;
+struct contribution;
 
 /* Rows to be predicted, by a head's package. */
 struct server_question {
@@ -52,8 +55,10 @@ struct server_question {
     const uint32_t *at; /* rows + 1: where each begins, and where the last one ends */
     uint32_t rows;
     bool absent[WIRE_MEMBERS_MAX]; /* by roster index: uploads a constant */
+    char by[CERT_NAME_MAX + 1];    /* for whom; a name (cert_name.h) */
     /* So many answer where the others stay away for so long; fewer than all under noise alone. */
     uint32_t min_parties, wait_ms;
+    const struct contribution *asks; /* of a job of contributions, instead of these; else NULL */
 };
 
 /* Whose rows are predicted, and what they are in truth; test NULL: there is none. */
@@ -114,6 +119,7 @@ struct server_waited {
 /* What an evaluation has found, of each split. */
 struct server_scored {
     struct score train, validate, test;
+    struct calibration calibrated; /* by the validation rows */
 };
 
 /* The evaluation whose model is kept. */

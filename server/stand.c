@@ -11,6 +11,7 @@
 #include "common/daemon/runs.h"
 #include "common/flow/job.h"
 #include "server/asked.h"
+#include "server/contributed.h"
 #include "server/missing.h"
 
 #include <stdio.h>
@@ -98,8 +99,14 @@ static enum status load_training(struct stand *s, struct error *err)
 static enum status load_predictions(struct stand *s, struct error *err)
 {
     char ids[CONFIG_PATH_MAX];
-    const struct server_wanted wanted = {
-        s->job.model, ids, s->job.absent[0] != 0 ? s->job.absent : NULL, s->job.min_parties};
+    const struct contributed_want want = {s->job.orders, s->job.columns, s->job.seed};
+    const struct server_wanted wanted = {.run = s->job.model,
+                                         .ids = ids,
+                                         .absent = s->job.absent[0] != 0 ? s->job.absent : NULL,
+                                         .by = s->job.by,
+                                         .min_parties = s->job.min_parties,
+                                         .contributed =
+                                             s->job.kind == QUEUE_CONTRIBUTE ? &want : NULL};
 
     queue_text_path(ids, &s->queue, &s->job);
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
@@ -121,8 +128,8 @@ static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], str
     struct buf text;
     enum status st;
 
-    if (s->job.kind == QUEUE_PREDICT) {
-        snprintf(name, PACKAGE_RUN_MAX + 1, "predict-%u", s->job.number);
+    if (s->job.kind != QUEUE_TRAIN) {
+        snprintf(name, PACKAGE_RUN_MAX + 1, "%s-%u", queue_kind_names[s->job.kind], s->job.number);
         return STATUS_OK;
     }
     buf_init(&text, PLAN_TEXT_MAX);
@@ -177,9 +184,9 @@ static enum status begin_run(struct stand *s, struct error *err)
     if (st != STATUS_OK)
         return st;
     s->options.scores = NULL;
-    if (s->job.kind == QUEUE_PREDICT) {
-        snprintf(s->scores, sizeof s->scores, "%.*s/scores.csv", CONFIG_PATH_MAX - 32,
-                 s->in.config.state);
+    if (s->job.kind != QUEUE_TRAIN) {
+        snprintf(s->scores, sizeof s->scores, "%.*s/%s.csv", CONFIG_PATH_MAX - 32,
+                 s->in.config.state, s->job.kind == QUEUE_PREDICT ? "scores" : "answers");
         s->options.scores = s->scores;
     }
     if (s->in.predicts && s->in.missing.n == 0)

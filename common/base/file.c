@@ -264,20 +264,67 @@ static int sync_dir_of(const char *path)
     return rc;
 }
 
+/* path.tmp, new and empty.  What an earlier crash left there may have another mode, or be a link to
+ * another place. */
+static enum status open_beside(int *fd, char tmp[PATH_MAX], const char *path, unsigned mode,
+                               struct error *err)
+{
+    *fd = -1;
+    if ((size_t)snprintf(tmp, PATH_MAX, "%s.tmp", path) >= PATH_MAX)
+        return error_set(err, STATUS_IO, "path too long: %s", path);
+    if (unlink(tmp) != 0 && errno != ENOENT)
+        return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
+    *fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
+    if (*fd < 0)
+        return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
+    return STATUS_OK;
+}
+
+enum status file_begin(FILE **to, const char *path, unsigned mode, struct error *err)
+{
+    char tmp[PATH_MAX];
+    int fd;
+    enum status s = open_beside(&fd, tmp, path, mode, err);
+
+    *to = s == STATUS_OK ? fdopen(fd, "w") : NULL;
+    if (s != STATUS_OK || *to != NULL)
+        return s;
+    close(fd);
+    unlink(tmp);
+    return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
+}
+
+enum status file_end(FILE *f, const char *path, struct error *err)
+{
+    char tmp[PATH_MAX];
+    bool bad = fflush(f) != 0 || ferror(f) != 0 || fsync(fileno(f)) != 0;
+
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    bad = fclose(f) != 0 || bad;
+    if (!bad && rename(tmp, path) == 0 && sync_dir_of(path) == 0)
+        return STATUS_OK;
+    unlink(tmp);
+    return error_set(err, STATUS_IO, "%s: it could not be written", path);
+}
+
+void file_give_up(FILE *f, const char *path)
+{
+    char tmp[PATH_MAX];
+
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    fclose(f);
+    unlink(tmp);
+}
+
 enum status file_write_atomic(const char *path, const void *bytes, size_t n, unsigned mode,
                               struct error *err)
 {
     char tmp[PATH_MAX];
     int fd, rc;
+    enum status opened = open_beside(&fd, tmp, path, mode, err);
 
-    if ((size_t)snprintf(tmp, sizeof tmp, "%s.tmp", path) >= sizeof tmp)
-        return error_set(err, STATUS_IO, "path too long: %s", path);
-    /* What an earlier crash left there may have another mode, or be a link to another place. */
-    if (unlink(tmp) != 0 && errno != ENOENT)
-        return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
-    fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
-    if (fd < 0)
-        return error_set(err, STATUS_IO, "%s: %s", tmp, strerror(errno));
+    if (opened != STATUS_OK)
+        return opened;
     rc = write_all(fd, bytes, n);
     if (close(fd) != 0)
         rc = -1;
@@ -287,6 +334,14 @@ enum status file_write_atomic(const char *path, const void *bytes, size_t n, uns
         return s;
     }
     return STATUS_OK;
+}
+
+enum status file_remove(const char *path, struct error *err)
+{
+    if (unlink(path) == 0)
+        return sync_dir_of(path) == 0 ? STATUS_OK
+                                      : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    return errno == ENOENT ? STATUS_OK : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
 }
 
 /* errno says why not. */

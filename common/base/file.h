@@ -38,10 +38,19 @@ enum status file_read_own(const char *path, struct buf *out, struct error *err) 
 enum status file_write_atomic(const char *path, const void *bytes, size_t n, unsigned mode,
                               struct error *err) MUST_USE;
 
+/* The same through stdio: what is written to *to is path.tmp until file_end has it take path's
+ * place; file_give_up leaves path as it was. */
+enum status file_begin(FILE **to, const char *path, unsigned mode, struct error *err) MUST_USE;
+enum status file_end(FILE *f, const char *path, struct error *err) MUST_USE;
+void file_give_up(FILE *f, const char *path);
+
 /* The same of a secret, never waiting: STATUS_CONFIG when it is no regular file, others than the
  * owner may use it, it is neither this user's nor root's (threats F7), or does not fit.  What is
  * asked is what is read, however often another file takes the name meanwhile. */
 enum status file_read_private(const char *path, struct buf *out, struct error *err) MUST_USE;
+
+/* Removes a file, durably; one that there is not is no error. */
+enum status file_remove(const char *path, struct error *err) MUST_USE;
 
 /* Takes `path` (made if need be) for this process alone, until file_unlock or its end, however
  * sudden.  STATUS_CONFIG when another process has it; *lock is -1 after a failure. */

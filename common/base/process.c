@@ -4,7 +4,17 @@
 #include "common/base/process.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+bool process_become_owner(const char *folder)
+{
+    struct stat is;
+
+    if (geteuid() != 0 || stat(folder, &is) != 0 || is.st_uid == 0)
+        return true;
+    return setegid(is.st_gid) == 0 && seteuid(is.st_uid) == 0;
+}
 
 void process_exec_again(char **argv)
 {

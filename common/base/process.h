@@ -4,6 +4,12 @@
 #ifndef COLONNADE_BASE_PROCESS_H
 #define COLONNADE_BASE_PROCESS_H
 
+#include <stdbool.h>
+
+/* Root that works in somebody's folder does so as its owner: what is there is the owner's, and what
+ * is written stays so.  False: it cannot.  Nothing for others, or where root is the owner. */
+bool process_become_owner(const char *folder);
+
 /* Replaces this process by a fresh start of the same program, under its own name, with the
  * environment as it is now.  Returns only when that fails. */
 void process_exec_again(char **argv);

@@ -79,11 +79,12 @@ struct config_server {
     struct config_names labels_columns;      /* of several labels; n 0: all there are */
     char load[CONFIG_PATH_MAX];              /* first weights of the head; "": drawn */
     struct config_names insecure_peers;
-    uint32_t connections_per_address; /* unauthenticated, threats E4 */
-    uint32_t id_mismatches;           /* other lists of ids of one party, at most */
-    uint64_t epoch;                   /* of the data, for kept answers */
-    uint32_t predict_min_parties;     /* 0: everybody */
-    uint32_t predict_wait_ms;         /* for everybody, before fewer answer */
+    uint32_t connections_per_address;   /* unauthenticated, threats E4 */
+    uint32_t id_mismatches;             /* other lists of ids of one party, at most */
+    uint64_t epoch;                     /* of the data, for kept answers */
+    uint32_t predict_min_parties;       /* 0: everybody */
+    char predict_by[CONFIG_COLUMN_MAX]; /* for whom, where a job does not say */
+    uint32_t predict_wait_ms;           /* for everybody, before fewer answer */
     struct plan plan;
     struct config_inject inject;
 };
@@ -126,6 +127,11 @@ struct config_policy {
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
     uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
+    uint32_t contribute_rows;            /* of one job of contributions, at most; 0: none */
+    uint32_t contribute_columns;         /* the first ones, that one may mix up */
+    uint64_t predict_rows_day;           /* of all of a day; 0: any */
+    struct config_names predict_models;  /* runs, or plan:DIGITS; none: any */
+    struct config_names predict_by;      /* for whom; none: anybody */
     uint32_t id_mismatches;              /* other lists of ids of one other end, at most */
     bool encoding[PLAN_ENCODINGS];       /* by enum plan_encoding */
     bool aggregation[PLAN_AGGREGATIONS]; /* by enum plan_aggregation */

@@ -84,8 +84,8 @@ static const struct key server_keys[] = {
     {"stand", KEY_BOOL, SERVER(stand), .fallback = "false",
      .help = "Stay, and play the jobs of a queue under state one after another (`vfl job`), each "
              "with its own plan; this file's is what a job's plan leaves out. Needs state_key."},
-    {"labels.train", KEY_PATH, SERVER(labels_train), .help = "Labels of the training rows."},
-    {"labels.test", KEY_PATH, SERVER(labels_test), .fallback = "",
+    {"labels.train", KEY_SOURCE, SERVER(labels_train), .help = "Labels of the training rows."},
+    {"labels.test", KEY_SOURCE, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
     {"labels.positive", KEY_TEXT, SERVER(labels_positive), .fallback = "",
      .help =
@@ -114,6 +114,9 @@ static const struct key server_keys[] = {
     {"predict.epoch", KEY_U64, SERVER(epoch), .lo = 0, .hi = COUNT_MAX, .fallback = "0",
      .help = "Which state of everybody's data kept answers are of: another number when data has "
              "changed, and rows are asked for again."},
+    {"predict.by", KEY_TEXT, SERVER(predict_by), .fallback = "operator",
+     .help = "For whom predictions are asked for where a job does not say: a name that every party "
+             "is told, logs and may refuse (policy.predict.by)."},
     {"predict.min_parties", KEY_U32, SERVER(predict_min_parties), .lo = 0, .hi = PLAN_PARTIES_MAX,
      .fallback = "0",
      .help = "Predictions are made without parties that stay away, when so many are there, each of "
@@ -173,8 +176,10 @@ static const struct key party_keys[] = {
      .help = "Stay connected, and take the server's jobs one after another, of training and of "
              "predictions; a job that fails or is refused ends nothing but itself. Needs "
              "state_key."},
-    {"data.train", KEY_PATH, PARTY(data_train), .help = "Columns of the training rows."},
-    {"data.test", KEY_PATH, PARTY(data_test), .fallback = "",
+    {"data.train", KEY_SOURCE, PARTY(data_train),
+     .help = "Columns of the training rows: a file, or postgres:SERVICE/TABLE, "
+             "odbc:DSN/TABLE (docs/tables.md)."},
+    {"data.test", KEY_SOURCE, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
     {"data.validate", KEY_REAL, PARTY(validate), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "The share of the training rows that is not trained on, as the server's plan has it."},
@@ -182,18 +187,18 @@ static const struct key party_keys[] = {
      .fallback = "id",
      .help = "By what these rows are chosen, as the server's plan has it; group: by data.group, "
              "which then tells others what ids tell them: whether all sides have the same."},
-    {"data.predict", KEY_PATH, PARTY(data_predict), .fallback = "",
+    {"data.predict", KEY_SOURCE, PARTY(data_predict), .fallback = "",
      .help = "The same columns of the rows that may be predicted (vfl-party --predict); left out: "
              "this party takes part in no prediction."},
-    {"data.labels.train", KEY_PATH, PARTY(labels_train), .fallback = "",
+    {"data.labels.train", KEY_SOURCE, PARTY(labels_train), .fallback = "",
      .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
              "that count this party among the label holders; left out: it holds none. A label that "
              "is no class of the plan's counts as 0, and the log says how many there were."},
     {"data.labels.positive", KEY_TEXT, PARTY(labels_positive), .fallback = "",
      .help = "As labels.positive at the server, whose classes they have to be."},
     {"data.table", KEY_TEXT, PARTY(table), .fallback = "",
-     .help = "The table or view to be read where data.train and data.test are databases (SQLite); "
-             "left out: the only one."},
+     .help = "The table or view to be read where data.train and data.test are databases and do not "
+             "name it; left out: the only one of a file of SQLite."},
     {"data.schema", KEY_PATH, PARTY(schema), .fallback = "",
      .help =
          "What each column is and how it becomes features, as vfl prepare writes it for a person "
@@ -276,12 +281,31 @@ static const struct key party_keys[] = {
      .help = "Lists of ids with which another party, or the server, may come without showing that "
              "they are this party's: each lets it try one guess, the same one again tells it "
              "nothing. With yet another one it is refused until --ids-forget."},
+    {"policy.predict.models", KEY_NAMES, PARTY(policy.predict_models), .fallback = "[]",
+     .help =
+         "Models that this party predicts by: names of runs as `vfl models list` has them here, "
+         "or plan:DIGITS for every run of the plan whose SHA-256 begins so; []: any."},
+    {"policy.predict.by", KEY_NAMES, PARTY(policy.predict_by), .fallback = "[]",
+     .help = "For whom it answers, by the server's word (predict.by); []: anybody."},
+    {"policy.predict.max_rows_per_day", KEY_U64, PARTY(policy.predict_rows_day), .lo = 0,
+     .hi = COUNT_MAX, .fallback = "0",
+     .help = "Rows that predictions of all jobs may ask for in a day of UTC, those that are asked "
+             "for again too (state/asked counts them); 0: no limit."},
     {"policy.predict.max_rows", KEY_U32, PARTY(policy.predict_rows), .lo = 0, .hi = 1u << 24,
      .fallback = "0", .help = "Rows that one job of predictions may ask for; 0: no limit."},
     {"policy.predict.max_unknown", KEY_U32, PARTY(policy.unknown_ids), .lo = 0, .hi = 1u << 30,
      .fallback = "1000",
      .help = "Ids that predictions may ask for and data.predict does not have, over all jobs: each "
              "answer tells that this party has no such row (state/unknown counts them)."},
+    {"policy.contribute.max_rows", KEY_U32, PARTY(policy.contribute_rows), .lo = 0, .hi = 1u << 24,
+     .fallback = "0",
+     .help = "Rows that one job of contributions may ask for, each many times over; 0: this party "
+             "takes part in none."},
+    {"policy.contribute.columns", KEY_U32, PARTY(policy.contribute_columns), .lo = 0, .hi = 1024,
+     .fallback = "0",
+     .help = "The first so many columns of the table may be mixed up among the rows of a job of "
+             "contributions, to see what each adds; they are asked for by number, and the server "
+             "learns no name."},
     {"policy.encodings", KEY_SET, PARTY(policy.encoding), .choices = encoding_names,
      .fallback = "[pbm, fixed, gaussian]", .help = "Encodings a plan may ask for."},
     {"policy.aggregations", KEY_SET, PARTY(policy.aggregation), .choices = aggregation_names,

@@ -25,6 +25,7 @@ enum key_type {
     KEY_AUTO,    /* double as KEY_REAL, or `auto`, until when it is `open`; a bool as KEY_SEED's */
     KEY_SEED,    /* uint64_t or `random`; a bool `given` bytes after it says which */
     KEY_PATH,    /* char[CONFIG_PATH_MAX]; a relative one is resolved when it is read */
+    KEY_SOURCE,  /* the same, or a table of a database server (key_text_is_server) */
     KEY_SCALE,   /* one of choices, or a path */
     KEY_ADDRESS, /* char[CONFIG_PATH_MAX]: host:port, port >= lo */
     KEY_COLUMN,  /* char[CONFIG_COLUMN_MAX]: a name in the header of a table */

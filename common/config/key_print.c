@@ -14,11 +14,12 @@ bool key_print_needed(const struct key *k, const void *field)
 {
     switch (k->type) {
     case KEY_PATH:
+    case KEY_SOURCE:
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
-    case KEY_TEXT:
     case KEY_SHA256: return *(const char *)field != 0;
+    case KEY_TEXT: return *(const char *)field != 0 || k->fallback[0] != 0;
     case KEY_AUTO:
     case KEY_SEED: return *(const bool *)((const char *)field + k->given);
     case KEY_U32:
@@ -121,6 +122,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
         return buf_printf(out, "%" PRIu64, *(const uint64_t *)field);
     case KEY_SCALE:
     case KEY_PATH:
+    case KEY_SOURCE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
     case KEY_TEXT:

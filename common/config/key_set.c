@@ -206,7 +206,8 @@ static bool set_path(const struct key *k, const struct key_value_item *item, con
                      char *out, struct key_set_fault *f)
 {
     const char *text = item->text;
-    bool word = k->type == KEY_SCALE && choice_of(k, text) >= 0;
+    bool word = (k->type == KEY_SCALE && choice_of(k, text) >= 0) ||
+                (k->type == KEY_SOURCE && key_text_is_server(text));
     char path[CONFIG_PATH_MAX];
     int n;
 
@@ -216,7 +217,7 @@ static bool set_path(const struct key *k, const struct key_value_item *item, con
         return refuse(f, "a path (leave the key out to say nothing)");
     if (text[0] == 0 && k->fallback == NULL)
         return refuse(f, "a path");
-    while (text[0] == '.' && text[1] == '/' && text[2] != 0)
+    while (text[0] == '.' && text[1] == '/' && text[2] != 0 && !key_text_is_server(text + 2))
         text += 2;
     if (word || text[0] == 0 || text[0] == '/' || dir == NULL)
         n = snprintf(path, sizeof path, "%s", text);
@@ -363,6 +364,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_CHOICE: return set_choice(k, item, field, f);
     case KEY_SEED: return set_seed(k, item, field, f);
     case KEY_PATH:
+    case KEY_SOURCE:
     case KEY_SCALE: return set_path(k, item, dir, field, f);
     case KEY_ADDRESS: return set_address(k, item, field, f);
     case KEY_COLUMN: return set_column(item, field, f);
@@ -388,7 +390,7 @@ void key_set_defaults(const struct key_table *t, void *base)
         char *field = (char *)base + offset;
 
         if (k->fallback == NULL) {
-            if (k->type == KEY_PATH || k->type == KEY_ADDRESS)
+            if (k->type == KEY_PATH || k->type == KEY_SOURCE || k->type == KEY_ADDRESS)
                 *field = 0;
             continue;
         }

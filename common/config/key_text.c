@@ -90,3 +90,8 @@ bool key_text_is_address(const char *text, unsigned port_min)
         return false;
     return number_whole(&port, colon + 1) && port >= port_min && port <= PORT_MAX;
 }
+
+bool key_text_is_server(const char *text)
+{
+    return strncmp(text, "postgres:", 9) == 0 || strncmp(text, "odbc:", 5) == 0;
+}

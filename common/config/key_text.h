@@ -20,6 +20,9 @@ bool key_text_is_printable(const char *text);
  * these. What is no UTF-8 is left to the reader that follows. */
 size_t key_text_hidden_line(const char *text, size_t n);
 extern const char key_text_hidden[]; /* what to say about that line */
+/* Does it name a table of a database server, and no file: postgres:SERVICE or odbc:DSN, and perhaps
+ * /TABLE or /SCHEMA/TABLE?  (A file of such a name is ./postgres:...) */
+bool key_text_is_server(const char *text);
 /* host:port or [v6]:port with port_min <= port <= 65535. */
 bool key_text_is_address(const char *text, unsigned port_min);
 

@@ -167,8 +167,9 @@ static enum status read_file(struct load *l, struct error *err)
  * of it. */
 static bool is_literal(const struct key *k, const char *text)
 {
-    bool textual = k->type == KEY_PATH || k->type == KEY_SCALE || k->type == KEY_ADDRESS ||
-                   k->type == KEY_SHA256 || k->type == KEY_COLUMN || k->type == KEY_TEXT;
+    bool textual = k->type == KEY_PATH || k->type == KEY_SOURCE || k->type == KEY_SCALE ||
+                   k->type == KEY_ADDRESS || k->type == KEY_SHA256 || k->type == KEY_COLUMN ||
+                   k->type == KEY_TEXT;
 
     return text[0] == 0 || (textual && text[0] != '"' && text[0] != '\'');
 }

@@ -97,6 +97,17 @@ enum status plan_check(const struct plan *p, struct error *err)
     return error_set(err, STATUS_CONFIG, "%s: %s%s", r->key, r->reason, numbers);
 }
 
+/* A text stands there as it is, and may be empty: a rule says what it may hold. */
+static bool is_text(const struct key *k)
+{
+    return k->type == KEY_TEXT || k->type == KEY_SHA256;
+}
+
+static enum status print_value(const struct key *k, const void *field, struct buf *out)
+{
+    return is_text(k) ? buf_printf(out, "%s", (const char *)field) : key_print(k, field, out);
+}
+
 enum status plan_print(const struct plan *p, struct buf *out)
 {
     const struct key *k;
@@ -107,7 +118,7 @@ enum status plan_print(const struct plan *p, struct buf *out)
         enum status s = buf_printf(out, "%s=", k->path);
 
         if (s == STATUS_OK)
-            s = key_print(k, (const char *)p + offset, out);
+            s = print_value(k, (const char *)p + offset, out);
         if (s == STATUS_OK)
             s = buf_append(out, "\n", 1);
         if (s != STATUS_OK)
@@ -135,10 +146,10 @@ static enum status parse_line(const struct key *k, void *field, const char *line
         return error_set(err, STATUS_PROTOCOL, "%s: too long, or not text", k->path);
     if (!key_set(k, field, &v, NULL, &f))
         return error_set(err, STATUS_PROTOCOL, "%s: %s is not %s", k->path, f.value, f.want);
-    if (!key_print_needed(k, field))
+    if (!is_text(k) && !key_print_needed(k, field))
         return error_set(err, STATUS_PROTOCOL, "%s: must be a number here", k->path);
     buf_init(&canonical, PLAN_TEXT_MAX);
-    s = key_print(k, field, &canonical);
+    s = print_value(k, field, &canonical);
     if (s != STATUS_OK)
         error_set(err, s, "%s: %s", k->path, status_words(s));
     else if (canonical.len != n || memcmp(canonical.data, line, n) != 0)

@@ -18,6 +18,9 @@
 
 enum {
     PLAN_LAYERS_MAX = 8,    /* hidden layers of a head or a bottom */
+    PLAN_RUN_NAME_MAX = 40, /* characters of a run's name, */
+    PLAN_RUN_DIGITS = 16,   /* which begins with as many of its plan's digest */
+    PLAN_FROM_MAX = 128,    /* CONFIG_COLUMN_MAX */
     PLAN_TEXT_MAX = 8192,   /* bytes of a plan's text */
     PLAN_PARTIES_MAX = 256, /* threats E7 */
     PLAN_TRIALS_MAX = 1024, /* b */
@@ -28,7 +31,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 67,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 69,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -184,6 +187,9 @@ struct plan {
     } protocol;
     struct {
         double epochs;
+        /* The run whose model every side begins with, as the server calls it, and what that run is
+         * known by on all sides; "": a new model. */
+        char from[PLAN_FROM_MAX], from_trail[65];
         enum plan_releases releases;
         uint32_t batch;
         double learning_rate;

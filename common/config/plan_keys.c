@@ -212,6 +212,12 @@ const struct key plan_keys[PLAN_KEYS_N] = {
 
     {"training.epochs", KEY_REAL, AT(training.epochs), .lo = 0, .hi = 100000, .lo_open = true,
      .fallback = "10", .help = "Passes over the training rows; fractions allowed."},
+    {"training.from", KEY_TEXT, AT(training.from), .fallback = "",
+     .help = "The name of a complete run, as the server keeps it: head and bottoms begin with its "
+             "model, each side with its own part of it, optimisers anew. Everything is released "
+             "and charged as in any run.  Left out: a new model."},
+    {"training.from_trail", KEY_SHA256, AT(training.from_trail), .fallback = "",
+     .help = "Which playing of that run it is; the server fills it in."},
     {"training.releases", KEY_CHOICE, AT(training.releases), .choices = releases,
      .fallback = "every_epoch",
      .help =

@@ -31,6 +31,6 @@ extern const struct plan_rules encoding_rules;      /* each encoding's own (enco
 extern const struct plan_rules plan_noise_rules;    /* gaussian (plan_noise.c) */
 extern const struct plan_rules plan_rules_rate;     /* the size of a step */
 extern const struct plan_rules plan_rules_task;     /* the task, and when to stop */
-extern const struct plan_rules plan_rules_best;     /* the best evaluation */
+extern const struct plan_rules plan_rules_best; /* the best evaluation, and the model begun with */
 
 #endif

@@ -7,6 +7,7 @@
 #include "common/config/task.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* --- one release of a record --- */
 
@@ -466,7 +467,31 @@ static bool by_idle(const struct plan *p)
     return p->data.validate_by != VALIDATE_ID && !(p->data.validate > 0);
 }
 
+/* --- what a run begins with --- */
+
+/* As runs are called (common/daemon/models.h). */
+static bool from_no_run(const struct plan *p)
+{
+    const char *from = p->training.from;
+
+    return from[0] != 0 && (strlen(from) > PLAN_RUN_NAME_MAX ||
+                            strspn(from, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(from) ||
+                            strspn(from, "abcdef0123456789") < PLAN_RUN_DIGITS);
+}
+
+static bool from_nothing(const struct plan *p)
+{
+    return p->training.from[0] == 0 && p->training.from_trail[0] != 0;
+}
+
 static const struct plan_rule of_best[] = {
+    {.broken = from_no_run,
+     .key = "training.from",
+     .reason = "is no name of a run: 16 digits of its plan's digest, and perhaps -2, -3, ..."},
+    {.broken = from_nothing,
+     .key = "training.from_trail",
+     .with = {"training.from"},
+     .reason = "has a meaning only with training.from"},
     {.broken = by_idle,
      .key = "data.validate_by",
      .with = {"data.validate"},

@@ -35,6 +35,7 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_CHOICE: snprintf(out, size, "%s", choices); return;
     case KEY_SEED: snprintf(out, size, "`random` or a whole number below 2^64"); return;
     case KEY_PATH: snprintf(out, size, "path"); return;
+    case KEY_SOURCE: snprintf(out, size, "path or server"); return;
     case KEY_SCALE: snprintf(out, size, "%s or a path", choices); return;
     case KEY_ADDRESS: snprintf(out, size, "host:port, port in [%.0f, 65535]", k->lo); return;
     case KEY_COLUMN: snprintf(out, size, "the name of a column"); return;

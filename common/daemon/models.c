@@ -420,15 +420,14 @@ enum status models_withdraw(const char *state, const char *run, struct error *er
     return unmark(state, run, err);
 }
 
-enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
-                        const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
-                        struct error *err)
+/* Among the runs of a plan with these digits. */
+static enum status find_of(const char *state, const char *hex, const uint8_t trail[DIGEST_BYTES],
+                           char run[PACKAGE_RUN_MAX + 1], struct error *err)
 {
-    char hex[DIGEST_HEX_CHARS + 1], path[PATH_MAX], name[PACKAGE_RUN_MAX + 1];
+    char path[PATH_MAX], name[PACKAGE_RUN_MAX + 1];
     enum status s = STATUS_OK;
 
     run[0] = 0;
-    digest_hex(hex, plan, DIGEST_BYTES);
     for (unsigned k = 1; s == STATUS_OK && k <= MODELS_MAX; k++) {
         bool found;
 
@@ -444,6 +443,36 @@ enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
             snprintf(run, PACKAGE_RUN_MAX + 1, "%s", name);
     }
     return s;
+}
+
+enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
+                        const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
+                        struct error *err)
+{
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    digest_hex(hex, plan, DIGEST_BYTES);
+    return find_of(state, hex, trail, run, err);
+}
+
+enum status models_load_from(const char *state, const struct plan *plan, struct package *p,
+                             struct error *err)
+{
+    uint8_t trail[DIGEST_BYTES];
+    char run[PACKAGE_RUN_MAX + 1] = "";
+    enum status s = STATUS_OK;
+
+    if (!digest_from_hex(trail, sizeof trail, plan->training.from_trail))
+        return error_set(err, STATUS_PROTOCOL, "training.from: of which playing is not said");
+    s = package_tells(trail, plan->training.from, err);
+    if (s == STATUS_OK)
+        s = find_of(state, plan->training.from, trail, run, err);
+    if (s == STATUS_OK && run[0] == 0)
+        s = error_set(err, STATUS_CONFIG,
+                      "training.from: no model of run %s is kept here, or one of another time that "
+                      "its plan was played",
+                      plan->training.from);
+    return s == STATUS_OK ? models_load(state, run, p, err) : s;
 }
 
 enum status models_remove(const char *state, const char *run, struct error *err)

@@ -40,6 +40,10 @@ enum status models_load(const char *state, const char *run, struct package *p,
 enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
                         const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
                         struct error *err) MUST_USE;
+/* The package of the run that a plan goes on from (training.from, training.from_trail): p is
+ * initialised.  STATUS_CONFIG: it is not kept here. */
+enum status models_load_from(const char *state, const struct plan *plan, struct package *p,
+                             struct error *err) MUST_USE;
 /* "" when none is. */
 enum status models_served(const char *state, char run[PACKAGE_RUN_MAX + 1],
                           struct error *err) MUST_USE;

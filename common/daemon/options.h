@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPTIONS_SETS_MAX = 256, OPTIONS_OWN_MAX = 8 };
+enum { OPTIONS_SETS_MAX = 256, OPTIONS_OWN_MAX = 12 };
 
 struct options {
     const char *file; /* -c */

@@ -17,7 +17,7 @@
 
 void package_init(struct package *p)
 {
-    *p = (struct package){.spread = 1};
+    *p = (struct package){.spread = 1, .temperature = 1};
     buf_init(&p->file, SIZE_MAX);
 }
 
@@ -282,6 +282,42 @@ void package_class(const struct package *p, uint32_t k, char *out, size_t n)
         snprintf(out, n, "%u", k);
     else
         snprintf(out, n, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+static bool same_widths(const struct plan_widths *a, const struct plan_widths *b)
+{
+    return a->n == b->n && memcmp(a->width, b->width, a->n * sizeof *a->width) == 0;
+}
+
+enum status package_continues(const struct package *p, const struct plan *plan, struct error *err)
+{
+    const struct plan *of = &p->plan;
+    const double clip = of->protocol.clip, now = plan->protocol.clip;
+    const struct {
+        const char *key;
+        bool same;
+    } must[] = {
+        {"model.task", of->model.task == plan->model.task},
+        {"model.output", of->model.output == plan->model.output},
+        {"model.fusion", of->model.fusion == plan->model.fusion},
+        {"model.embedding", of->model.embedding == plan->model.embedding},
+        {"model.head", same_widths(&of->model.head, &plan->model.head)},
+        {"model.head_activation", of->model.head_activation == plan->model.head_activation},
+        {"model.binary_loss", of->model.binary_loss == plan->model.binary_loss},
+        {"protocol.clip", !(clip < now) && !(clip > now)},
+        {"training.party_dropout",
+         (of->training.party_dropout > 0) == (plan->training.party_dropout > 0)},
+        {"the number of parties", of->shape.parties == plan->shape.parties},
+        {"the number of outputs", of->shape.outputs == plan->shape.outputs},
+    };
+
+    for (size_t i = 0; i < sizeof must / sizeof *must; i++)
+        if (!must[i].same)
+            return error_set(err, STATUS_CONFIG,
+                             "training.from: %s is not that of run %s, whose model the plan goes "
+                             "on from",
+                             must[i].key, p->run);
+    return STATUS_OK;
 }
 
 enum status package_weights(const struct package *p, struct nn_net *n, struct error *err)

@@ -57,6 +57,7 @@ struct package {
     char *classes;
     /* Of a head under training.scale_targets: predictions are spread z + center; else 0, 1. */
     float center, spread;
+    float temperature; /* of a head: its logits are divided by it for predictions; else 1 */
     char score[PACKAGE_SCORE_MAX]; /* of a head: lines `test.auc=0.9`, as package_score has them */
     struct buf file;               /* what it was read from, weights and all */
 };
@@ -102,6 +103,10 @@ void package_class(const struct package *p, uint32_t k, char *out, size_t n);
 /* A bottom's columns are those of the table, by name and in their order. */
 enum status package_columns(const struct package *p, const struct table *t,
                             struct error *err) MUST_USE;
+
+/* May a run of this plan begin with it?  STATUS_CONFIG names the key that says otherwise. */
+enum status package_continues(const struct package *p, const struct plan *plan,
+                              struct error *err) MUST_USE;
 
 /* Its weights into a net of its spec. */
 enum status package_weights(const struct package *p, struct nn_net *n, struct error *err) MUST_USE;

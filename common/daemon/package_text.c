@@ -195,6 +195,15 @@ static enum status pair_target(struct buf *out, const struct package *p)
     return pair_text(out, "target", text);
 }
 
+/* Only where one was fitted. */
+static enum status pair_temperature(struct buf *out, const struct package *p)
+{
+    const bool is = p->temperature < 1 || p->temperature > 1;
+
+    return p->role == PACKAGE_HEAD && is ? pair_number(out, "temperature", (double)p->temperature)
+                                         : STATUS_OK;
+}
+
 enum status package_text_print_columns(const struct package *p, struct buf *out)
 {
     struct buf text;
@@ -232,6 +241,8 @@ enum status package_text_print(struct package *p, struct buf *out)
         s = pair_text(out, "classes", p->classes != NULL ? p->classes : "");
     if (s == STATUS_OK)
         s = pair_target(out, p);
+    if (s == STATUS_OK)
+        s = pair_temperature(out, p);
     if (s == STATUS_OK && p->role == PACKAGE_HEAD)
         s = pair_text(out, "score", p->score);
     buf_deinit(&text);
@@ -317,7 +328,7 @@ static bool read_schema(struct package *p, const char *text, size_t n)
         return false;
     /* What training rows have made of a column is settled. */
     for (size_t i = 0; i < p->schema.n; i++)
-        if (p->schema.column[i].open)
+        if (schema_is_open(&p->schema.column[i]))
             return false;
     return true;
 }
@@ -472,6 +483,10 @@ static bool read_pair(struct package *p, const char *key, const char *text, size
         return p->classes == NULL && read_classes(p, text, n);
     if (strcmp(key, "target") == 0)
         return read_target(p, text);
+    if (strcmp(key, "temperature") == 0) {
+        p->temperature = strtof(text, NULL);
+        return p->temperature > 0 && isfinite(p->temperature) && package_classes(&p->plan) > 0;
+    }
     if (strcmp(key, "columns") == 0)
         return p->names == NULL && read_columns(p, text, n);
     if (strcmp(key, "standardise") == 0)

@@ -105,9 +105,7 @@ enum status runs_unmark(const char *folder, struct error *err)
     char path[PATH_MAX];
 
     mark_of(path, folder);
-    return unlink(path) == 0 || errno == ENOENT
-               ? STATUS_OK
-               : error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    return file_remove(path, err);
 }
 
 struct unpaid {

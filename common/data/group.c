@@ -33,6 +33,22 @@ static enum status find_columns(struct reading *r, const struct group_from *from
     return source_fail(&r->source, err, "no column \"%s\"", r->id < r->source.cols ? name : id);
 }
 
+static enum status changed(const struct reading *r, struct error *err)
+{
+    return source_fail(&r->source, err, "it changed between two times that it was read");
+}
+
+/* Every cell is what it was when t was read. */
+static bool same_rows(const struct reading *r)
+{
+    uint8_t digest[SOURCE_DIGEST_BYTES];
+
+    if (r->source.tally == NULL)
+        return true;
+    source_digest(&r->source, digest);
+    return memcmp(digest, r->t->digest, sizeof digest) == 0;
+}
+
 static enum status take_row(struct reading *r, struct error *err)
 {
     char id_number[SOURCE_NUMBER_MAX], number[SOURCE_NUMBER_MAX];
@@ -44,7 +60,7 @@ static enum status take_row(struct reading *r, struct error *err)
     enum status s;
 
     if (row == r->t->rows)
-        return source_fail(&r->source, err, "the file changed while it was read");
+        return changed(r, err);
     if (!text_is_plain(name, n, TABLE_ID_MAX))
         return source_fail(
             &r->source, err,
@@ -74,14 +90,14 @@ static enum status read_rows(struct reading *r, struct error *err)
         if (!more)
             break;
     }
-    return rows == r->t->rows ? STATUS_OK
-                              : source_fail(&r->source, err, "the file changed while it was read");
+    return rows == r->t->rows && same_rows(r) ? STATUS_OK : changed(r, err);
 }
 
 enum status group_read(struct group *g, const struct group_from *from, const struct table *t,
                        struct error *err)
 {
     struct reading r = {.g = g, .t = t, .first = g->rows};
+    struct source_options options = from->source;
     uint32_t *at = mem_grow(g->at, g->rows * sizeof *at, (g->rows + t->rows) * sizeof *at);
     enum status s;
 
@@ -92,7 +108,8 @@ enum status group_read(struct group *g, const struct group_from *from, const str
     g->rows += t->rows;
     if (g->text.max == 0)
         buf_init(&g->text, UINT32_MAX);
-    s = source_open(&r.source, from->path, &from->source, err);
+    options.digested = t->digested;
+    s = source_open(&r.source, from->path, &options, err);
     if (s == STATUS_OK)
         s = find_columns(&r, from, err);
     if (s == STATUS_OK)

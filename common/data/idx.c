@@ -8,12 +8,12 @@
 #include "common/data/idx.h"
 
 #include "common/base/mem.h"
+#include "common/data/counted.h"
 #include "common/data/stream.h"
 
-#include <stdio.h>
 #include <string.h>
 
-enum { IDX_UNSIGNED_BYTE = 0x08, IDX_DIMS_MAX = 8, IDX_CHUNK = 65536, IDX_ID_MAX = 10 };
+enum { IDX_UNSIGNED_BYTE = 0x08, IDX_DIMS_MAX = 8, IDX_CHUNK = 65536 };
 
 static enum status refuse(const struct stream *s, const char *reason, struct error *err)
 {
@@ -124,30 +124,6 @@ static enum status fill_values(struct stream *s, uint8_t *chunk, struct table *t
     return STATUS_OK;
 }
 
-/* 0, 1, ...: already in the order of ids. */
-static void fill_ids(struct table *t)
-{
-    size_t at = 0;
-
-    t->counted = true;
-    for (size_t i = 0; i < t->rows; i++) {
-        t->id_at[i] = (uint32_t)at;
-        at += (size_t)snprintf(t->id_text + at, IDX_ID_MAX, "%u", (unsigned)i) + 1;
-    }
-}
-
-static enum status allocate(struct table *t, const char *path, struct error *err)
-{
-    /* TABLE_ROWS_MAX ids of at most 8 digits and a 0. */
-    t->x = mem_alloc(t->rows, t->cols * sizeof *t->x);
-    t->id_text = mem_alloc(t->rows, IDX_ID_MAX);
-    t->id_at = mem_alloc(t->rows, sizeof *t->id_at);
-    if (t->x == NULL || t->id_text == NULL || t->id_at == NULL)
-        return error_set(err, STATUS_MEMORY, "%s: no memory for %zu rows of %zu columns", path,
-                         t->rows, t->cols);
-    return STATUS_OK;
-}
-
 static enum status read_twice(struct table *t, struct stream *s, uint8_t *chunk,
                               const struct table_want *want, struct error *err)
 {
@@ -158,9 +134,7 @@ static enum status read_twice(struct table *t, struct stream *s, uint8_t *chunk,
         status = check_length(s, chunk, rows * cols, err);
     if (status != STATUS_OK)
         return status;
-    t->rows = rows;
-    t->cols = cols;
-    status = allocate(t, s->path, err);
+    status = counted_allocate(t, rows, cols, s->path, err);
     if (status == STATUS_OK)
         status = stream_rewind(s, err);
     if (status == STATUS_OK)
@@ -169,8 +143,6 @@ static enum status read_twice(struct table *t, struct stream *s, uint8_t *chunk,
         status = refuse(s, "the file changed while it was read", err);
     if (status == STATUS_OK)
         status = fill_values(s, chunk, t, want->labels, err);
-    if (status == STATUS_OK)
-        fill_ids(t);
     return status;
 }
 
@@ -196,13 +168,6 @@ enum status idx_read(struct table *t, const char *path, const struct table_want 
     return s;
 }
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t n = strlen(path), m = strlen(ending);
-
-    return n >= m && strcmp(path + n - m, ending) == 0;
-}
-
 /* No text begins with two bytes 0; every IDX file does. */
 static enum status content_is_idx(bool *idx, const char *path, struct error *err)
 {
@@ -220,8 +185,8 @@ static enum status content_is_idx(bool *idx, const char *path, struct error *err
 
 enum status idx_is(bool *idx, const char *path, struct error *err)
 {
-    *idx = ends_with(path, ".idx") || ends_with(path, ".idx.gz");
-    if (*idx || ends_with(path, ".csv") || ends_with(path, ".csv.gz"))
+    *idx = stream_ends(path, ".idx");
+    if (*idx || stream_is_csv(path))
         return STATUS_OK;
     return content_is_idx(idx, path, err);
 }

@@ -5,8 +5,10 @@
 
 #include "common/base/buf.h"
 #include "common/base/mem.h"
+#include "common/config/key_text.h"
 #include "common/data/decimal.h"
 #include "common/data/idx.h"
+#include "common/data/npy.h"
 #include "common/data/order.h"
 #include "common/data/text.h"
 #include "common/data/when.h"
@@ -478,14 +480,20 @@ static enum status sort_rows(struct intake *in, struct error *err)
 
 static enum status read_source(struct intake *in, const char *path, struct error *err)
 {
-    enum status s = source_open(&in->source, path, &in->want->source, err);
+    struct source_options options = in->want->source;
+    enum status s;
 
+    options.digested = options.digested || in->want->group != NULL; /* which is read later */
+    s = source_open(&in->source, path, &options, err);
     buf_init(&in->ids, UINT32_MAX);
     if (s == STATUS_OK)
         s = read_header(in, err);
     if (s == STATUS_OK)
         s = read_rows(in, err);
     in->t->id_text = (char *)in->ids.data;
+    in->t->digested = s == STATUS_OK && options.digested;
+    if (in->t->digested)
+        source_digest(&in->source, in->t->digest);
     if (s == STATUS_OK)
         s = sort_rows(in, err);
     source_close(&in->source);
@@ -498,14 +506,19 @@ enum status intake_read(struct table *t, struct schema *schema, const char *path
                         const struct intake_want *want, struct error *err)
 {
     struct intake in = {.t = t, .schema = schema, .want = want, .sorted = true};
-    const struct table_want idx_want = {.labels = want->labels, .group = want->group};
-    bool idx = false;
-    enum status s;
+    const struct table_want counted = {.labels = want->labels, .group = want->group};
+    bool idx = false, npy = false;
+    enum status s = STATUS_OK;
 
     *t = (struct table){0};
-    s = idx_is(&idx, path, err);
+    if (!key_text_is_server(path))
+        s = idx_is(&idx, path, err);
+    if (s == STATUS_OK && !idx && !key_text_is_server(path))
+        s = npy_is(&npy, path, err);
     if (s == STATUS_OK)
-        s = idx ? idx_read(t, path, &idx_want, err) : read_source(&in, path, err);
+        s = idx   ? idx_read(t, path, &counted, err)
+            : npy ? npy_read(t, path, &counted, err)
+                  : read_source(&in, path, err);
     if (s == STATUS_OK)
         return s;
     table_deinit(t);

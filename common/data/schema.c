@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/data/when.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 const char *const schema_kinds[] = {"auto", "number",  "category", "ordered",
                                     "time", "ignored", "label",    NULL};
-const char *const schema_missings[] = {"mean", "median", "constant", "refused", NULL};
+const char *const schema_missings[] = {"mean", "median", "constant", "refused", "own", NULL};
+const char *const schema_parts[] = {"days", "year", "month", "day", "weekday", "hour", NULL};
 
 enum status schema_init(struct schema *s, size_t n)
 {
@@ -38,6 +40,7 @@ void schema_deinit(struct schema *s)
     for (size_t i = 0; i < s->n; i++) {
         levels_deinit(&s->column[i].levels);
         mem_free(s->column[i].place);
+        mem_free(s->column[i].edge);
     }
     mem_free(s->column);
     *s = (struct schema){0};
@@ -53,6 +56,23 @@ bool schema_is_missing(const char *text, size_t n)
     return n == 0;
 }
 
+bool schema_is_open(const struct schema_column *c)
+{
+    return c->open || (c->bins > 0 && !c->cut);
+}
+
+/* Features of a number or time, its indicator aside. */
+static size_t values_of(const struct schema_column *c)
+{
+    size_t n = 0;
+
+    if (c->bins > 0)
+        return c->bins;
+    for (uint32_t left = c->parts; left != 0; left &= left - 1)
+        n++;
+    return n > 0 ? n : 1;
+}
+
 size_t schema_width(const struct schema_column *c)
 {
     switch (c->kind) {
@@ -62,7 +82,7 @@ size_t schema_width(const struct schema_column *c)
     case SCHEMA_AUTO: /* nothing but missing cells */
     case SCHEMA_NUMBER:
     case SCHEMA_ORDERED:
-    case SCHEMA_TIME: return 1 + (size_t)c->indicator;
+    case SCHEMA_TIME: return values_of(c) + c->indicator;
     }
     CHECK(false);
 }
@@ -72,7 +92,8 @@ static bool is_plain(const struct schema *s)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->column[i].kind == SCHEMA_CATEGORY || schema_width(&s->column[i]) != 1 ||
-            s->column[i].clipped || s->column[i].log)
+            s->column[i].clipped || s->column[i].log || s->column[i].bins > 0 ||
+            s->column[i].parts > 0)
             return false;
     return true;
 }
@@ -95,6 +116,37 @@ static void put_name(char out[TABLE_NAME_MAX], const char *first, const char *se
     out[used] = 0;
 }
 
+/* name<edge, name[edge,edge), name>=edge. */
+static void put_bins(char *out, const struct schema_column *c)
+{
+    char text[64];
+
+    for (uint32_t i = 0; i < c->bins; i++) {
+        if (c->bins == 1)
+            strcpy(text, "=any");
+        else if (i == 0)
+            snprintf(text, sizeof text, "<%.9g", (double)c->edge[0]);
+        else if (i + 1 == c->bins)
+            snprintf(text, sizeof text, ">=%.9g", (double)c->edge[i - 1]);
+        else
+            snprintf(text, sizeof text, "[%.9g;%.9g)", (double)c->edge[i - 1], (double)c->edge[i]);
+        put_name(out + i * (size_t)TABLE_NAME_MAX, c->name, text);
+    }
+}
+
+/* name.part */
+static void put_parts(char *out, const struct schema_column *c)
+{
+    char text[16];
+
+    for (size_t i = 0; schema_parts[i] != NULL; i++)
+        if ((c->parts >> i & 1) != 0) {
+            snprintf(text, sizeof text, ".%s", schema_parts[i]);
+            put_name(out, c->name, text);
+            out += TABLE_NAME_MAX;
+        }
+}
+
 /* name=level, name=other, name?. */
 static void put_names(char *out, const struct schema_column *c)
 {
@@ -109,6 +161,10 @@ static void put_names(char *out, const struct schema_column *c)
         }
         if (c->other)
             put_name(out + (size_t)c->kept * TABLE_NAME_MAX, c->name, "=other");
+    } else if (c->bins > 0) {
+        put_bins(out, c);
+    } else if (c->parts > 0) {
+        put_parts(out, c);
     } else if (width > 0) {
         memcpy(out, c->name, TABLE_NAME_MAX);
     }
@@ -123,6 +179,27 @@ static float transform(const struct schema_column *c, float x)
     return c->log ? copysignf(log1pf(fabsf(x)), x) : x;
 }
 
+/* Of a number, or what stands in for it. */
+static void put_value(float *out, const struct schema_column *c, float x)
+{
+    struct when_parts of;
+    uint32_t bin = 0;
+
+    x = transform(c, x);
+    if (c->bins > 0) {
+        while (bin + 1 < c->bins && x >= c->edge[bin])
+            bin++;
+        out[bin] = 1;
+    } else if (c->parts > 0) {
+        when_take_apart(&of, x);
+        for (size_t i = 0; i < WHEN_PARTS; i++)
+            if ((c->parts >> i & 1) != 0)
+                *out++ = of.part[i];
+    } else {
+        out[0] = x;
+    }
+}
+
 /* One cell's features; out is zeroed. */
 static void put(float *out, const struct schema_column *c, float x, size_t *unseen, size_t *filled)
 {
@@ -134,7 +211,8 @@ static void put(float *out, const struct schema_column *c, float x, size_t *unse
     else if (missing)
         ++*filled;
     if (c->kind != SCHEMA_CATEGORY) {
-        out[0] = transform(c, missing ? c->fill : x);
+        if (!missing || c->missing != MISSING_OWN)
+            put_value(out, c, missing ? c->fill : x);
     } else if (!missing) {
         const uint32_t level = (uint32_t)x;
         const uint32_t place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
@@ -237,7 +315,7 @@ void schema_spare_levels(const struct schema *s, struct scale *scale)
         const size_t width = schema_width(c);
 
         for (size_t j = 0; j < width; j++)
-            if (c->kind == SCHEMA_CATEGORY || j > 0) {
+            if (c->kind == SCHEMA_CATEGORY || c->bins > 0 || (c->indicator && j + 1 == width)) {
                 scale->mean[at + j] = 0;
                 scale->sd[at + j] = 1;
             }

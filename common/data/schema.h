@@ -33,9 +33,24 @@ extern const char
     *const schema_kinds[]; /* their words, NULL behind the last; none for AUTO is read */
 
 /* What stands in for a missing number. */
-enum schema_missing { MISSING_MEAN, MISSING_MEDIAN, MISSING_CONSTANT, MISSING_REFUSED };
+enum schema_missing {
+    MISSING_MEAN,
+    MISSING_MEDIAN,
+    MISSING_CONSTANT,
+    MISSING_REFUSED,
+    MISSING_OWN /* nothing: of bins, none of them, and the indicator says so */
+};
 
 extern const char *const schema_missings[];
+
+enum {
+    SCHEMA_BINS_MAX = 64,
+    SCHEMA_LEVELS_KEPT = 256, /* features of one column at most, unless it says otherwise */
+    SCHEMA_LEVEL_ROWS = 2     /* rows that a level needs for a feature of its own, likewise */
+};
+
+/* What of a time becomes a feature, in this order; without a word of it the days alone. */
+extern const char *const schema_parts[]; /* words, NULL behind the last */
 
 struct schema_column {
     char name[TABLE_NAME_MAX];
@@ -46,12 +61,17 @@ struct schema_column {
     bool indicator;    /* one more feature: 1 where the cell was missing */
     bool clipped, log; /* numbers are cut off at low and high, and become sign(x) ln(1 + |x|) */
     float low, high;
-    struct levels levels; /* of SCHEMA_CATEGORY and SCHEMA_ORDERED */
-    bool open;            /* the rows that are read add levels to it */
-    size_t free_text;     /* rows whose text is too long for a level, or came after LEVELS_MAX */
-    uint32_t kept;        /* so many features, of the levels that `place` sends there */
-    uint32_t *place;      /* by level: its feature, or LEVELS_NONE: it counts as `other` */
-    bool other;           /* one more feature: 1 where the level is none of those kept */
+    uint32_t bins; /* features of a number or time: 1 where it is between two edges; 0: none */
+    bool cut;      /* the edges are known: of bins - 1, each where one begins */
+    float *edge;
+    uint32_t parts;                /* of a time: a bit for each of schema_parts; 0: its days */
+    uint32_t min_rows, max_levels; /* of levels that the rows decide; 0: SCHEMA_LEVEL_... */
+    struct levels levels;          /* of SCHEMA_CATEGORY and SCHEMA_ORDERED */
+    bool open;                     /* the rows that are read add levels to it */
+    size_t free_text; /* rows whose text is too long for a level, or came after LEVELS_MAX */
+    uint32_t kept;    /* so many features, of the levels that `place` sends there */
+    uint32_t *place;  /* by level: its feature, or LEVELS_NONE: it counts as `other` */
+    bool other;       /* one more feature: 1 where the level is none of those kept */
 };
 
 struct schema {
@@ -72,6 +92,8 @@ enum status schema_init(struct schema *s, size_t n) MUST_USE;
 /* The levels that are known get the features 0, 1, ... in their order. */
 enum status schema_place_all(struct schema_column *c) MUST_USE;
 
+/* Is something left that the training rows decide, a number that stands in for others aside? */
+bool schema_is_open(const struct schema_column *c);
 /* How many features the column makes. */
 size_t schema_width(const struct schema_column *c);
 

@@ -60,6 +60,8 @@ static int by_text(const void *a, const void *b, void *of)
 /* The most frequent levels get a feature each, in the order of their texts, which is no row's. */
 static enum status place_levels(struct schema_column *c)
 {
+    const uint32_t most = c->max_levels > 0 ? c->max_levels : SCHEMA_LEVELS_KEPT;
+    const uint32_t rows = c->min_rows > 0 ? c->min_rows : SCHEMA_LEVEL_ROWS;
     struct levels *l = &c->levels;
     uint32_t *order = mem_alloc(l->n, sizeof *order);
 
@@ -74,8 +76,7 @@ static enum status place_levels(struct schema_column *c)
     }
     qsort_r(order, l->n, sizeof *order, by_count, l);
     c->kept = 0;
-    while (c->kept < l->n && c->kept < SCHEMA_LEVELS_KEPT &&
-           l->level[order[c->kept]].count >= SCHEMA_LEVEL_ROWS)
+    while (c->kept < l->n && c->kept < most && l->level[order[c->kept]].count >= rows)
         c->kept++;
     qsort_r(order, c->kept, sizeof *order, by_text, l);
     for (uint32_t i = 0; i < c->kept; i++)
@@ -130,20 +131,46 @@ static float median_of(float *x, size_t n)
     return n == 0 ? 0 : (x[(n - 1) / 2] / 2 + x[n / 2] / 2);
 }
 
+/* Edges behind which equal shares of the values lie, each once; equal values are in one bin. */
+static enum status fit_bins(struct schema_column *c, float *x, size_t n)
+{
+    const uint32_t wanted = c->bins;
+
+    c->edge = mem_alloc(wanted, sizeof *c->edge);
+    if (c->edge == NULL)
+        return STATUS_MEMORY;
+    qsort(x, n, sizeof *x, by_size);
+    c->bins = 1;
+    for (uint32_t i = 1; i < wanted && n > 0; i++) {
+        const float edge = x[n * i / wanted];
+
+        if (edge > (c->bins == 1 ? x[0] : c->edge[c->bins - 2]))
+            c->edge[c->bins++ - 1] = edge;
+    }
+    c->cut = true;
+    return STATUS_OK;
+}
+
 static enum status fit_number(struct schema_column *c, const struct table *t, size_t col)
 {
+    const bool fill = !c->filled && (c->missing == MISSING_MEAN || c->missing == MISSING_MEDIAN);
+    const bool bins = c->bins > 0 && !c->cut;
+    enum status s = STATUS_OK;
     size_t n = 0;
     float *x;
 
-    if (c->filled || c->missing == MISSING_CONSTANT || c->missing == MISSING_REFUSED)
+    if (!fill && !bins)
         return STATUS_OK;
     x = numbers_of(t, col, &n);
     if (x == NULL)
         return STATUS_MEMORY;
-    c->fill = c->missing == MISSING_MEAN ? mean_of(x, n) : median_of(x, n);
-    c->filled = true;
+    if (fill)
+        c->fill = c->missing == MISSING_MEAN ? mean_of(x, n) : median_of(x, n);
+    c->filled = c->filled || fill;
+    if (bins)
+        s = fit_bins(c, x, n);
     mem_free(x);
-    return STATUS_OK;
+    return s;
 }
 
 static size_t count_missing(const struct table *t, size_t col)

@@ -6,11 +6,6 @@
 
 #include "common/data/schema.h"
 
-enum {
-    SCHEMA_LEVELS_KEPT = 256, /* features of one column at most */
-    SCHEMA_LEVEL_ROWS = 2     /* rows that a level needs for a feature of its own */
-};
-
 /* t: the training rows as intake.h read them for s, or those of them that are trained on.  Levels
  * get their features, the most frequent ones, in the order of their texts; missing numbers get what
  * stands in for them, and an indicator when there are any.  A column of text that differs nearly

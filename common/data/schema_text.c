@@ -44,6 +44,32 @@ static enum status print_levels(const struct schema_column *c, struct buf *out)
     return s == STATUS_OK && c->other ? buf_printf(out, ", other: true") : s;
 }
 
+/* Bins whose edges are known are said by these. */
+static enum status print_bins(const struct schema_column *c, struct buf *out)
+{
+    enum status s;
+
+    if (!c->cut)
+        return buf_printf(out, ", bins: %u", (unsigned)c->bins);
+    s = buf_printf(out, ", edges: [");
+    for (uint32_t i = 0; s == STATUS_OK && i + 1 < c->bins; i++)
+        s = print_number(out, i == 0 ? "" : ", ", c->edge[i]);
+    return s == STATUS_OK ? buf_printf(out, "]") : s;
+}
+
+static enum status print_parts(const struct schema_column *c, struct buf *out)
+{
+    const char *between = ", parts: [";
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; s == STATUS_OK && schema_parts[i] != NULL; i++)
+        if ((c->parts >> i & 1) != 0) {
+            s = buf_printf(out, "%s%s", between, schema_parts[i]);
+            between = ", ";
+        }
+    return s == STATUS_OK ? buf_printf(out, "]") : s;
+}
+
 static enum status print_values(const struct schema_column *c, struct buf *out)
 {
     enum status s = buf_printf(out, ", missing: %s", schema_missings[c->missing]);
@@ -57,6 +83,10 @@ static enum status print_values(const struct schema_column *c, struct buf *out)
         if (s == STATUS_OK)
             s = buf_printf(out, "]");
     }
+    if (s == STATUS_OK && c->bins > 0)
+        s = print_bins(c, out);
+    if (s == STATUS_OK && c->parts > 0)
+        s = print_parts(c, out);
     return s == STATUS_OK && c->log ? buf_printf(out, ", log: true") : s;
 }
 
@@ -71,6 +101,10 @@ static enum status print_column(const struct schema_column *c, struct buf *out)
         s = buf_printf(out, ", kind: %s", schema_kinds[c->kind]);
     if (s == STATUS_OK && texts && !c->open)
         s = print_levels(c, out);
+    if (s == STATUS_OK && c->open && c->min_rows > 0)
+        s = buf_printf(out, ", min_rows: %u", (unsigned)c->min_rows);
+    if (s == STATUS_OK && c->open && c->max_levels > 0)
+        s = buf_printf(out, ", max_levels: %u", (unsigned)c->max_levels);
     if (s == STATUS_OK && schema_width(c) > 0 && c->kind != SCHEMA_CATEGORY)
         s = print_values(c, out);
     else if (s == STATUS_OK && c->kind == SCHEMA_CATEGORY && c->missing == MISSING_REFUSED)
@@ -179,9 +213,101 @@ static enum status read_missing(const struct reader *r, struct schema_column *c,
     const int word = t->kind == TREE_SCALAR ? word_of(schema_missings, t->text) : -1;
 
     if (word < 0)
-        return refuse(r, t->value_line, "missing: mean, median, constant or refused expected");
-    c->missing = (enum schema_missing)word;
+        return refuse(r, t->value_line, "missing: mean, median, constant, own or refused expected");
+    /* A text that is missing is no level already: a level of its own is its indicator. */
+    c->indicator = c->indicator || word == MISSING_OWN;
+    if (c->kind != SCHEMA_CATEGORY || word != MISSING_OWN)
+        c->missing = (enum schema_missing)word;
     return STATUS_OK;
+}
+
+static enum status read_count(const struct reader *r, uint32_t *out, uint64_t most,
+                              const struct tree *t)
+{
+    uint64_t n = 0;
+
+    if (t->kind != TREE_SCALAR || !number_whole(&n, t->text) || n < 1 || n > most)
+        return refuse(r, t->value_line, "a whole number from 1 expected, that is not too large");
+    *out = (uint32_t)n;
+    return STATUS_OK;
+}
+
+static enum status read_edges(const struct reader *r, struct schema_column *c, const struct tree *t)
+{
+    enum status s = STATUS_OK;
+    uint32_t n = 0;
+
+    if (t->kind != TREE_LIST || t->n >= SCHEMA_BINS_MAX)
+        return refuse(r, t->value_line, "edges: a list of at most 63 numbers expected");
+    if (c->bins > 0)
+        return refuse(r, t->line, "bins or edges, not both");
+    c->edge = mem_alloc(t->n + 1, sizeof *c->edge);
+    if (c->edge == NULL)
+        return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
+    for (const struct tree *item = t->first; s == STATUS_OK && item != NULL; item = item->next) {
+        s = read_number(r, &c->edge[n], item);
+        if (s == STATUS_OK && n > 0 && c->edge[n] <= c->edge[n - 1])
+            s = refuse(r, item->value_line, "edges: each is above the one before");
+        n++;
+    }
+    c->bins = n + 1;
+    c->cut = true;
+    return s;
+}
+
+static enum status read_bins(const struct reader *r, struct schema_column *c, const struct tree *t)
+{
+    if (c->bins > 0)
+        return refuse(r, t->line, "bins or edges, not both");
+    return read_count(r, &c->bins, SCHEMA_BINS_MAX, t);
+}
+
+static enum status read_parts(const struct reader *r, struct schema_column *c, const struct tree *t)
+{
+    int before = -1;
+
+    for (const struct tree *item = t->kind == TREE_LIST ? t->first : NULL; item != NULL;
+         item = item->next) {
+        const int word = item->kind == TREE_SCALAR ? word_of(schema_parts, item->text) : -1;
+
+        if (word <= before)
+            return refuse(r, item->value_line,
+                          "parts: some of days, year, month, day, weekday, hour, in this order");
+        c->parts |= 1u << word;
+        before = word;
+    }
+    return c->parts > 0 ? STATUS_OK : refuse(r, t->value_line, "parts: a list of them expected");
+}
+
+static enum status read_indicator(const struct reader *r, struct schema_column *c,
+                                  const struct tree *t)
+{
+    const bool own = c->indicator;
+    enum status s = read_bool(r, &c->indicator, t);
+
+    return s == STATUS_OK && own && !c->indicator
+               ? refuse(r, t->line, "missing: own has an indicator")
+               : s;
+}
+
+/* What a number or a time becomes. */
+static enum status read_value_key(const struct reader *r, struct schema_column *c,
+                                  const struct tree *t)
+{
+    if (strcmp(t->name, "clip") == 0)
+        return read_clip(r, c, t);
+    if (strcmp(t->name, "log") == 0)
+        return read_bool(r, &c->log, t);
+    if (strcmp(t->name, "bins") == 0 && c->kind != SCHEMA_ORDERED)
+        return read_bins(r, c, t);
+    if (strcmp(t->name, "edges") == 0 && c->kind != SCHEMA_ORDERED)
+        return read_edges(r, c, t);
+    if (strcmp(t->name, "parts") == 0 && c->kind == SCHEMA_TIME)
+        return read_parts(r, c, t);
+    if (strcmp(t->name, "fill") != 0)
+        return refuse(r, t->line, "no key of a column of this kind");
+    c->filled = true;
+    return read_number(r, &c->fill, t);
 }
 
 /* One key of a column, its name and kind aside. */
@@ -194,37 +320,53 @@ static enum status read_key(const struct reader *r, struct schema_column *c, con
         return read_levels(r, c, t);
     if (c->kind == SCHEMA_CATEGORY && strcmp(t->name, "other") == 0)
         return read_bool(r, &c->other, t);
+    if (c->kind == SCHEMA_CATEGORY && strcmp(t->name, "min_rows") == 0)
+        return read_count(r, &c->min_rows, UINT32_MAX, t);
+    if (c->kind == SCHEMA_CATEGORY && strcmp(t->name, "max_levels") == 0)
+        return read_count(r, &c->max_levels, LEVELS_MAX, t);
     if (!none && strcmp(t->name, "indicator") == 0)
-        return read_bool(r, &c->indicator, t);
+        return read_indicator(r, c, t);
     if (!none && strcmp(t->name, "missing") == 0)
         return read_missing(r, c, t);
     if (none || c->kind == SCHEMA_CATEGORY)
         return refuse(r, t->line, "no key of a column of this kind");
-    if (strcmp(t->name, "clip") == 0)
-        return read_clip(r, c, t);
-    if (strcmp(t->name, "log") == 0)
-        return read_bool(r, &c->log, t);
-    if (strcmp(t->name, "fill") != 0)
-        return refuse(r, t->line, "no key of a column of this kind");
-    c->filled = true;
-    return read_number(r, &c->fill, t);
+    return read_value_key(r, c, t);
+}
+
+static enum status check_values(const struct reader *r, const struct schema *s,
+                                const struct schema_column *c, int line)
+{
+    if (c->missing == MISSING_CONSTANT && !c->filled)
+        return refuse(r, line, "missing: constant needs fill");
+    if (c->missing == MISSING_OWN && c->bins == 0)
+        return refuse(r, line, "missing: own is for categories and bins");
+    if ((c->bins > 0) + (c->parts > 0) + c->log > 1)
+        return refuse(r, line, "one of bins, parts and log");
+    if (s->given && c->bins > 0 && !c->cut)
+        return refuse(r, line, "statistics: given, but the edges of this column's bins are not");
+    if (s->given && !c->filled && c->missing != MISSING_REFUSED && c->missing != MISSING_OWN)
+        return refuse(r, line, "statistics: given, but this column's fill is not");
+    return STATUS_OK;
 }
 
 static enum status check_column(const struct reader *r, const struct schema *s,
                                 struct schema_column *c, int line)
 {
     const bool number = schema_width(c) > 0 && c->kind != SCHEMA_CATEGORY;
+    enum status status = STATUS_OK;
 
     if (c->kind == SCHEMA_CATEGORY && !c->open && c->levels.n == 0 && schema_width(c) == 0)
         return refuse(r, line, "levels: a list that is empty needs other: true");
     if (c->kind == SCHEMA_ORDERED && c->levels.n == 0)
         return refuse(r, line, "an ordered column needs its levels, the lowest first");
-    if (number && c->missing == MISSING_CONSTANT && !c->filled)
-        return refuse(r, line, "missing: constant needs fill");
+    if (!c->open && (c->min_rows > 0 || c->max_levels > 0))
+        return refuse(r, line, "min_rows and max_levels are for levels that the rows decide");
     if (s->given && c->kind == SCHEMA_CATEGORY && c->open)
         return refuse(r, line, "statistics: given, but this column's levels are not");
-    if (s->given && number && !c->filled && c->missing != MISSING_REFUSED)
-        return refuse(r, line, "statistics: given, but this column's fill is not");
+    if (number)
+        status = check_values(r, s, c, line);
+    if (status != STATUS_OK)
+        return status;
     if (c->kind == SCHEMA_CATEGORY && !c->open && schema_place_all(c) != STATUS_OK)
         return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
     if (c->kind == SCHEMA_ORDERED && schema_place_all(c) != STATUS_OK)

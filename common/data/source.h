@@ -33,14 +33,18 @@ struct cell {
     enum cell_kind kind;
 };
 
+enum { SOURCE_SHORT_MAX = 17 }; /* as much as decimal_read may look at */
+
 struct source_options {
     const char *table;  /* of a database; NULL or "": the only one */
     char delimiter;     /* of CSV; 0: the most frequent of , ; | and tab in its header */
     size_t line_max;    /* bytes in a row of CSV; 0: SOURCE_LINE_MAX */
-    uint64_t steps_max; /* of a database's machine before a row; 0: what the file's size allows */
+    uint64_t steps_max; /* of SQLite's machine before a row; 0: what the file's size allows */
+    int wait_ms;        /* for a server's row or answer; 0: what its kind has */
+    bool digested;      /* source_digest is asked for at the end */
 };
 
-enum { SOURCE_LINE_MAX = 16 << 20 };
+enum { SOURCE_LINE_MAX = 16 << 20, SOURCE_DIGEST_BYTES = 32 };
 
 struct source;
 
@@ -57,14 +61,16 @@ struct source {
     const char *path; /* kept by reference */
     const struct source_ops *ops;
     size_t cols;
-    char *names;       /* cols of them, SOURCE_NAME_MAX bytes each, unique */
-    struct cell *cell; /* of the present row: cols of them */
-    uint64_t row;      /* where the present row stands: its line, or its number from 1 */
-    void *state;       /* the kind's own */
+    char *names;                        /* cols of them, SOURCE_NAME_MAX bytes each, unique */
+    struct cell *cell;                  /* of the present row: cols of them */
+    struct tally *tally;                /* of the rows so far; NULL: nobody asks */
+    char (*readable)[SOURCE_SHORT_MAX]; /* by column: its text, where that is short */
+    uint64_t row; /* where the present row stands: its line, or its number from 1 */
+    void *state;  /* the kind's own */
 };
 
-/* By the file's name, or its content when the name says nothing.  s is zeroed on failure.
- * STATUS_DATA with path, place and reason. */
+/* By the kind that the path begins with (key_text_is_server), the file's name, or its content when
+ * the name says nothing.  s is zeroed on failure. STATUS_DATA with path, place and reason. */
 enum status source_open(struct source *s, const char *path, const struct source_options *o,
                         struct error *err) MUST_USE;
 enum status source_next(struct source *s, bool *more, struct error *err) MUST_USE;
@@ -88,7 +94,18 @@ enum { SOURCE_NUMBER_MAX = 32 };
  * `number`; of nothing the empty one. */
 const char *source_text(const struct cell *c, char number[SOURCE_NUMBER_MAX], size_t *n);
 
-/* For the kinds: room for `cols` columns, and a name checked and put in. */
+/* What all rows said, whatever their order, once there is no more: equal for two reads of a table
+ * that nobody changed.  Only of a source opened with `digested`. */
+void source_digest(const struct source *s, uint8_t out[SOURCE_DIGEST_BYTES]);
+
+/* For the kinds: a cell of text that is not theirs to write to, checked for bytes 0. */
+enum status source_text_cell(struct source *s, size_t column, const char *text, size_t n,
+                             struct error *err) MUST_USE;
+/* STATUS_DATA with the first line of somebody else's words behind `who`, cut off, and without what
+ * is no printable ASCII. */
+enum status source_foreign(const struct source *s, const char *who, const char *words,
+                           struct error *err) MUST_USE;
+/* Room for `cols` columns, and a name checked and put in. */
 enum status source_columns(struct source *s, size_t cols, struct error *err) MUST_USE;
 enum status source_name(struct source *s, size_t column, const char *name, size_t n,
                         struct error *err) MUST_USE;

@@ -13,7 +13,6 @@
 #include "common/data/sqlite.h"
 
 #include "common/base/mem.h"
-#include "common/data/decimal.h"
 #include "common/data/stream.h"
 
 #include <errno.h>
@@ -39,8 +38,7 @@ struct sqlite {
     char real[PATH_MAX]; /* the file itself, beside which its log stands, where `path` is a link */
     bool alone;          /* nobody else has a hand on it, which was `was` then */
     struct stat was;
-    char (*readable)[DECIMAL_READABLE]; /* by column: its text, where that is short (source.h) */
-    uint64_t steps, steps_max;          /* not given back by rows */
+    uint64_t steps, steps_max; /* not given back by rows */
 };
 
 static enum status refuse(const struct source *s, struct error *err)
@@ -188,6 +186,8 @@ static enum status sqlite_next(struct source *s, bool *more, struct error *err)
     struct sqlite *q = s->state;
     const int step = sqlite3_step(q->rows);
     const uint64_t back = STEPS_A_ROW + STEPS_A_CELL * s->cols;
+    enum status status = STATUS_OK;
+    const char *text;
 
     *more = step == SQLITE_ROW;
     q->steps -= q->steps < back ? q->steps : back;
@@ -196,7 +196,7 @@ static enum status sqlite_next(struct source *s, bool *more, struct error *err)
         return still_alone(s, err);
     if (step != SQLITE_ROW)
         return refuse(s, err);
-    for (size_t i = 0; i < s->cols; i++) {
+    for (size_t i = 0; status == STATUS_OK && i < s->cols; i++) {
         struct cell *c = &s->cell[i];
         const int type = sqlite3_column_type(q->rows, (int)i);
 
@@ -208,16 +208,12 @@ static enum status sqlite_next(struct source *s, bool *more, struct error *err)
             c->number = sqlite3_column_double(q->rows, (int)i);
         if (c->kind != CELL_TEXT)
             continue;
-        c->text = (const char *)sqlite3_column_text(q->rows, (int)i);
-        c->n = (size_t)sqlite3_column_bytes(q->rows, (int)i);
-        if (c->text == NULL)
+        text = (const char *)sqlite3_column_text(q->rows, (int)i);
+        if (text == NULL)
             return refuse(s, err);
-        if (memchr(c->text, 0, c->n) != NULL)
-            return source_fault(s, i, "byte 0 in a text", err);
-        if (c->n <= DECIMAL_SHORT)
-            c->text = memcpy(q->readable[i], c->text, c->n + 1);
+        status = source_text_cell(s, i, text, (size_t)sqlite3_column_bytes(q->rows, (int)i), err);
     }
-    return STATUS_OK;
+    return status;
 }
 
 static void sqlite_close(struct source *s)
@@ -226,7 +222,6 @@ static void sqlite_close(struct source *s)
 
     sqlite3_finalize(q->rows);
     sqlite3_close(q->db);
-    mem_free(q->readable);
     mem_free(q);
 }
 
@@ -272,11 +267,6 @@ static enum status begin(struct source *s, const char *table, struct error *err)
                    ? source_fail(s, err, "no table \"%.64s\"", table)
                    : refuse(s, err);
     status = source_columns(s, (size_t)sqlite3_column_count(q->rows), err);
-    if (status == STATUS_OK) {
-        q->readable = mem_alloc(s->cols, sizeof *q->readable);
-        if (q->readable == NULL)
-            return error_set(err, STATUS_MEMORY, "%s: %s", s->path, status_words(STATUS_MEMORY));
-    }
     for (size_t i = 0; status == STATUS_OK && i < s->cols; i++) {
         const char *name = sqlite3_column_name(q->rows, (int)i);
 

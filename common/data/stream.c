@@ -1,13 +1,16 @@
-/* stream.c -- plain or gzip files through zlib, whose gz functions read both.
+/* stream.c -- plain or gzip files through zlib, whose gz functions read both, and those of zstd.
+ *
+ * Which one it is, the first bytes say: no text and no IDX file begins like either.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/stream.h"
 
 #include "common/base/check.h"
 #include "common/base/file.h"
+#include "common/data/unzstd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,12 +21,19 @@ enum { STREAM_BUFFER = 65536 };
 
 enum status stream_open(struct stream *s, const char *path, struct error *err)
 {
+    bool zstd = false;
+    enum status status;
     int fd;
     gzFile gz;
 
     *s = (struct stream){.path = path};
     if (file_open(&fd, path, err) != STATUS_OK)
         return err != NULL ? err->status = STATUS_DATA : STATUS_DATA;
+    status = unzstd_is(&zstd, fd, path, err);
+    if (status != STATUS_OK)
+        close(fd);
+    if (status != STATUS_OK || zstd)
+        return status != STATUS_OK ? status : unzstd_open(&s->zstd, fd, path, err);
     gz = gzdopen(fd, "rb");
     if (gz == NULL) {
         close(fd);
@@ -38,6 +48,7 @@ void stream_close(struct stream *s)
 {
     if (s->gz != NULL)
         gzclose_r(s->gz);
+    unzstd_close(s->zstd);
     *s = (struct stream){0};
 }
 
@@ -62,6 +73,8 @@ enum status stream_read(struct stream *s, void *out, size_t max, size_t *n, stru
 {
     int got;
 
+    if (s->zstd != NULL)
+        return unzstd_read(s->zstd, out, max, n, err);
     CHECK(max <= INT_MAX);
     *n = 0;
     got = gzread(s->gz, out, (unsigned)max);
@@ -72,6 +85,8 @@ enum status stream_read(struct stream *s, void *out, size_t max, size_t *n, stru
 
 enum status stream_rewind(struct stream *s, struct error *err)
 {
+    if (s->zstd != NULL)
+        return unzstd_rewind(s->zstd, err);
     if (gzrewind(s->gz) != 0)
         return error_set(err, STATUS_IO, "%s: cannot read it a second time", s->path);
     return STATUS_OK;
@@ -96,4 +111,19 @@ enum status stream_digest(uint8_t out[DIGEST_BYTES], const char *path, struct er
     digest_final(&d, out);
     stream_close(&in);
     return s;
+}
+
+bool stream_ends(const char *path, const char *ending)
+{
+    static const char *const packed[] = {"", ".gz", ".zst"};
+    const size_t n = strlen(path), m = strlen(ending);
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        const size_t k = strlen(packed[i]);
+
+        if (n >= m + k && strcmp(path + n - k, packed[i]) == 0 &&
+            memcmp(path + n - k - m, ending, m) == 0)
+            return true;
+    }
+    return false;
 }

@@ -31,7 +31,9 @@ struct table {
     float *x;        /* rows x cols, row major; every value finite */
     char *id_text;   /* all ids in the order of the rows, each ended by 0, nothing between */
     uint32_t *id_at; /* rows: offset of each row's id in id_text */
-    char *names;     /* cols names, TABLE_NAME_MAX bytes each; NULL when the file has none (IDX) */
+    bool digested;   /* what its rows said when it was read is in `digest` (source.h) */
+    uint8_t digest[32];
+    char *names; /* cols names, TABLE_NAME_MAX bytes each; NULL when the file has none (IDX) */
 };
 
 /* A label table has one column named `label`. */

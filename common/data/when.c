@@ -3,6 +3,8 @@
  */
 #include "common/data/when.h"
 
+#include <math.h>
+
 enum { MONTHS = 12, DAY_MINUTES = 1440 };
 
 /* `digits` digits at *at, which moves behind them. */
@@ -102,4 +104,27 @@ bool when_scan(const char *text, size_t n, float *days)
     }
     *days = (float)(number + (minutes - zone) / DAY_MINUTES);
     return at == stop;
+}
+
+/* Of day 0 = 2000-01-01, in the calendar that day_number knows: eras of 400 years that begin in
+ * March, so that a leap day is the last of its year. */
+void when_take_apart(struct when_parts *p, float days)
+{
+    enum { ERA = 146097, FROM_MARCH_0 = 730425, WEEKDAY_0 = 2 };
+    const double behind = 0.03; /* hours that a float of days may be short of what it stands for */
+    const double cut = fmin(fmax((double)days, -FROM_MARCH_0), 20.0 * ERA);
+    const double whole = floor(cut + behind / 24);
+    const long n = (long)whole + FROM_MARCH_0;
+    const long era = n / ERA, in_era = n % ERA;
+    const long year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    const long in_year = in_era - (365 * year + year / 4 - year / 100);
+    const long month = (5 * in_year + 2) / 153; /* 0: March */
+    const long weekday = (n + WEEKDAY_0) % 7;
+
+    p->part[0] = days;
+    p->part[1] = (float)(year + era * 400 + (month >= 10));
+    p->part[2] = (float)(month < 10 ? month + 3 : month - 9);
+    p->part[3] = (float)(in_year - (153 * month + 2) / 5 + 1);
+    p->part[4] = (float)weekday;
+    p->part[5] = (float)fmax(floor((cut - whole) * 24 + behind), 0);
 }

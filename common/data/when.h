@@ -12,4 +12,12 @@
  * now.  A zone is taken into account, a missing one is none.  False: the text is no such time. */
 bool when_scan(const char *text, size_t n, float *days);
 
+/* Days, year, month from 1, day from 1, weekday from 0 (Monday), hour: in the order of schema.h.  A
+ * float of days has a minute or two; the hour is that of the nearest such time behind it. */
+enum { WHEN_PARTS = 6 };
+struct when_parts {
+    float part[WHEN_PARTS];
+};
+void when_take_apart(struct when_parts *p, float days);
+
 #endif

@@ -39,11 +39,13 @@ enum action_kind {
 struct action_charge {
     struct account_entry mechanism;
     enum wire_purpose purpose;
-    bool predicts;       /* rows are of the table of predictions, whatever the purpose */
-    uint32_t unknown;    /* ids that were asked for and are in no row: counted with the charge */
-    bool give_back;      /* reserved but never sent; or, of no rounds, only `seen` */
-    const uint8_t *plan; /* WIRE_DIGEST_BYTES: the plan's digest */
-    uint64_t place;      /* of the first round: a training step, or a place of a sweep */
+    bool predicts;           /* rows are of the table of predictions, whatever the purpose */
+    bool contributes;        /* and asked for to see what each party adds */
+    uint32_t asked, unknown; /* ids that were asked for; those that are new and in no row: counted
+                              * with the charge */
+    bool give_back;          /* reserved but never sent; or, of no rounds, only `seen` */
+    const uint8_t *plan;     /* WIRE_DIGEST_BYTES: the plan's digest */
+    uint64_t place;          /* of the first round: a training step, or a place of a sweep */
     /* That it pays for, or that nothing was sent for: never less than will be opened for it.  0:
      * nothing is charged, and only `seen` kept. */
     uint32_t rounds;

@@ -5,6 +5,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
+#include "common/crypto/cert_name.h"
 #include "common/crypto/digest.h"
 #include "common/data/table.h"
 #include "common/data/text.h"
@@ -16,49 +17,89 @@
 
 /* --- the text --- */
 
-static enum status print_digest(struct buf *out, const char *key, const uint8_t *digest)
+static enum status print_digest(struct buf *out, const uint8_t *digest)
 {
     char hex[DIGEST_HEX_CHARS + 1];
 
     digest_hex(hex, digest, WIRE_DIGEST_BYTES);
-    return buf_printf(out, "%s=%s\n", key, hex);
+    return buf_printf(out, "%s", hex);
 }
 
-enum status prediction_print(const struct prediction *p, struct buf *out)
+static enum status print_run(const struct prediction *p, struct buf *out)
 {
-    enum status s = buf_printf(out, "run=%s\n", p->run);
+    return buf_printf(out, "%s", p->run);
+}
+
+static bool read_run(struct prediction *p, const char *value)
+{
+    const size_t n = strlen(value);
+
+    if (n == 0 || n > PREDICTION_RUN_MAX ||
+        strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != n)
+        return false;
+    memcpy(p->run, value, n + 1);
+    return true;
+}
+
+static enum status print_plan(const struct prediction *p, struct buf *out)
+{
+    return print_digest(out, p->plan);
+}
+
+static bool read_plan(struct prediction *p, const char *value)
+{
+    return digest_from_hex(p->plan, sizeof p->plan, value);
+}
+
+static enum status print_trail(const struct prediction *p, struct buf *out)
+{
+    return print_digest(out, p->trail);
+}
+
+static bool read_trail(struct prediction *p, const char *value)
+{
+    return digest_from_hex(p->trail, sizeof p->trail, value);
+}
+
+static enum status print_rows(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%u", p->rows);
+}
+
+static bool read_rows(struct prediction *p, const char *value)
+{
+    p->rows = (uint32_t)strtoul(value, NULL, 10);
+    return p->rows >= 1 && p->rows <= PREDICTION_ROWS_MAX;
+}
+
+static enum status print_batch(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%u", p->batch);
+}
+
+static bool read_batch(struct prediction *p, const char *value)
+{
+    p->batch = (uint32_t)strtoul(value, NULL, 10);
+    return p->batch >= 1 && p->batch <= p->rows;
+}
+
+static enum status print_absent(const struct prediction *p, struct buf *out)
+{
+    enum status s = STATUS_OK;
     bool any = false;
 
-    if (s == STATUS_OK)
-        s = print_digest(out, "plan", p->plan);
-    if (s == STATUS_OK)
-        s = print_digest(out, "trail", p->trail);
-    if (s == STATUS_OK)
-        s = buf_printf(out, "rows=%u\nbatch=%u\nabsent=", p->rows, p->batch);
     for (unsigned i = 0; i < WIRE_MEMBERS_MAX && s == STATUS_OK; i++) {
         if (!p->absent[i])
             continue;
         s = buf_printf(out, "%s%u", any ? "," : "", i);
         any = true;
     }
-    return s == STATUS_OK ? buf_printf(out, "\n") : s;
+    return s;
 }
 
-/* The value of the line that begins with key, into out; where the next line begins, or NULL. */
-static const char *take(const char *at, const char *key, char *out, size_t size)
+static bool read_absent(struct prediction *p, const char *value)
 {
-    const size_t k = strlen(key);
-    const char *end = at == NULL ? NULL : strchr(at, '\n');
-
-    if (end == NULL || strncmp(at, key, k) != 0 || at[k] != '=' || (size_t)(end - at) - k > size)
-        return NULL;
-    snprintf(out, size, "%.*s", (int)((size_t)(end - at) - k - 1), at + k + 1);
-    return end + 1;
-}
-
-static void take_absent(struct prediction *p, const char *list)
-{
-    for (const char *at = list; *at >= '0' && *at <= '9'; at += *at == ',') {
+    for (const char *at = value; *at >= '0' && *at <= '9'; at += *at == ',') {
         char *end;
         const unsigned long i = strtoul(at, &end, 10);
 
@@ -66,32 +107,74 @@ static void take_absent(struct prediction *p, const char *list)
             p->absent[i] = true;
         at = end;
     }
+    return true;
+}
+
+static enum status print_by(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%s", p->by);
+}
+
+static bool read_by(struct prediction *p, const char *value)
+{
+    const size_t n = strlen(value);
+
+    if (!cert_name_is(value, n))
+        return false;
+    memcpy(p->by, value, n + 1);
+    return true;
+}
+
+/* Its lines, in their order.  A reader may take more than a printer writes: what is not printed
+ * alike again is no text of this kind. */
+static const struct line {
+    const char *key;
+    enum status (*print)(const struct prediction *p, struct buf *out);
+    bool (*read)(struct prediction *p, const char *value);
+} lines[] = {
+    {"run", print_run, read_run},       {"plan", print_plan, read_plan},
+    {"trail", print_trail, read_trail}, {"rows", print_rows, read_rows},
+    {"batch", print_batch, read_batch}, {"absent", print_absent, read_absent},
+    {"by", print_by, read_by},
+};
+enum { LINES = sizeof lines / sizeof *lines };
+
+enum status prediction_print(const struct prediction *p, struct buf *out)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < LINES && s == STATUS_OK; i++) {
+        s = buf_printf(out, "%s=", lines[i].key);
+        if (s == STATUS_OK)
+            s = lines[i].print(p, out);
+        if (s == STATUS_OK)
+            s = buf_printf(out, "\n");
+    }
+    return s;
+}
+
+/* The value of the line that begins with key, into out; where the next line begins, or NULL. */
+static const char *take(const char *at, const char *key, char *out, size_t size)
+{
+    const size_t k = strlen(key);
+    const char *end = strchr(at, '\n');
+
+    if (end == NULL || strncmp(at, key, k) != 0 || at[k] != '=' || (size_t)(end - at) - k > size)
+        return NULL;
+    snprintf(out, size, "%.*s", (int)((size_t)(end - at) - k - 1), at + k + 1);
+    return end + 1;
 }
 
 static bool read_text(struct prediction *p, const char *text)
 {
     char value[WIRE_MEMBERS_MAX * 4 + 1];
-    const char *at = take(text, "run", value, sizeof value);
 
-    if (at == NULL || value[0] == 0 || strlen(value) > PREDICTION_RUN_MAX ||
-        strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(value))
-        return false;
-    snprintf(p->run, sizeof p->run, "%.*s", PREDICTION_RUN_MAX, value);
-    at = take(at, "plan", value, sizeof value);
-    if (at == NULL || !digest_from_hex(p->plan, sizeof p->plan, value))
-        return false;
-    at = take(at, "trail", value, sizeof value);
-    if (at == NULL || !digest_from_hex(p->trail, sizeof p->trail, value))
-        return false;
-    at = take(at, "rows", value, sizeof value);
-    p->rows = at == NULL ? 0 : (uint32_t)strtoul(value, NULL, 10);
-    at = take(at, "batch", value, sizeof value);
-    p->batch = at == NULL ? 0 : (uint32_t)strtoul(value, NULL, 10);
-    at = take(at, "absent", value, sizeof value);
-    if (at != NULL)
-        take_absent(p, value);
-    return at != NULL && p->rows >= 1 && p->rows <= PREDICTION_ROWS_MAX && p->batch >= 1 &&
-           p->batch <= p->rows;
+    for (size_t i = 0; i < LINES; i++) {
+        text = take(text, lines[i].key, value, sizeof value);
+        if (text == NULL || !lines[i].read(p, value))
+            return false;
+    }
+    return true;
 }
 
 enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n, struct error *err)

@@ -1,7 +1,8 @@
 /* prediction.h -- what a job of predictions is about: its canonical text, and by which plan its
  * rounds are computed.
  *
- * The text is what every member signs (job.h): which model, how many rows, who is left out.  The
+ * The text is what every member signs (job.h): which model, how many rows, who is left out,
+ * for whom.  The
  * ids come with the rounds, and are part of what masks and shares hang on.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -11,6 +12,7 @@
 
 #include "common/base/buf.h"
 #include "common/config/plan.h"
+#include "common/crypto/cert_name.h"
 #include "common/wire/message.h"
 
 #include <stdbool.h>
@@ -25,9 +27,11 @@ struct prediction {
     uint8_t trail[WIRE_DIGEST_BYTES]; /* of that run; zeros where it tells nothing */
     uint32_t rows, batch;             /* in all; of each round but the last */
     bool absent[WIRE_MEMBERS_MAX];    /* by roster index: uploads a constant for every row */
+    char by[CERT_NAME_MAX + 1]; /* for whom, by the server's word alone; a name (cert_name.h) */
 };
 
-/* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing). */
+/* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing), by.
+ */
 enum status prediction_print(const struct prediction *p, struct buf *out) MUST_USE;
 /* Just what prediction_print writes: STATUS_PROTOCOL else. */
 enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n,

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/file.h"
+#include "common/metrics/report_calibration.h"
 #include "common/metrics/report_json.h"
 
 #include <errno.h>
@@ -325,11 +326,14 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
 {
     report_json_text(j, root, "status", r->status);
     report_json_text(j, root, "error", r->error);
+    report_json_text(j, root, "warning", r->warning);
     report_json_flag(j, root, "plaintext", r->plaintext);
     report_json_flag(j, root, "insecure_seed", r->insecure_seed);
     report_json_count(j, root, "rounds", r->rounds);
     if (r->rows > 0)
         report_json_count(j, root, "rows", r->rows);
+    if (r->asks > 0)
+        report_json_count(j, root, "times", r->asks);
     if (r->kept > 0)
         report_json_count(j, root, "kept", r->kept);
     put_without(j, root, r);
@@ -341,6 +345,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_score(j, root, "validate", &r->validate);
     report_json_score(j, root, "test", &r->test);
     put_best(j, root, &r->best);
+    report_calibration(j, root, &r->calibrated);
     put_reached(j, root, &r->reached);
     if (r->spans != NULL)
         put_time(j, root, r);

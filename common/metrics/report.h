@@ -12,6 +12,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
+#include "common/metrics/calibrate.h"
 #include "common/metrics/report_degraded.h"
 #include "common/metrics/score.h"
 #include "common/metrics/spans.h"
@@ -105,12 +106,14 @@ struct report_best {
 };
 
 struct summary {
-    const char *status; /* completed, target, budget, stopped, failed */
-    const char *error;  /* NULL or "": absent */
+    const char *status;  /* completed, target, budget, stopped, failed */
+    const char *error;   /* NULL or "": absent */
+    const char *warning; /* of a run that is complete, and its model is bad: the same */
     bool plaintext, insecure_seed;
     uint64_t rounds, void_rounds;
     uint64_t rows;    /* of predictions; 0: absent */
     uint64_t kept;    /* of them, that were answered before */
+    uint64_t asks;    /* of contributions: how often each was asked for; else 0 */
     size_t without_n; /* of predictions: parties that they do without, by name */
     const char *without[REPORT_PARTIES_MAX];
     uint64_t rounds_before; /* of `rounds`, by earlier processes; time and bytes are this one's */
@@ -118,6 +121,7 @@ struct summary {
     uint32_t parties_n; /* size of the federation, which `party` need not list whole */
     struct report_degraded degraded;
     struct score train, validate, test; /* at the best evaluation, if there is one */
+    struct calibration calibrated;      /* of these; rows 0: absent */
     struct report_best best;
     struct report_reached reached;
     double total_s;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { UNEVEN = 2, DEVIATIONS = 3 };
+enum { UNEVEN = 2, DEVIATIONS = 3, FAR = 3 };
 
 /* The standard deviation of the AUC of scores that are drawn for all rows alike. */
 static double chance(double p, double n)
@@ -73,6 +73,10 @@ const char *verdict_learned_nothing(const struct score *s, const struct verdict_
 {
     if (s->has[SCORE_LOSS] && !isfinite(s->value[SCORE_LOSS]))
         return "its loss is no finite number: training went out of bounds, a smaller "
+               "training.learning_rate may keep it";
+    if (s->has[SCORE_LOSS] && l->classes > 1 &&
+        s->value[SCORE_LOSS] > FAR * log((double)l->classes))
+        return "its loss is far above that of guessing: training went astray, a smaller "
                "training.learning_rate may keep it";
     if (s->has[SCORE_R2] && s->value[SCORE_R2] <= 0)
         return "its values are no nearer than the mean of all of them";

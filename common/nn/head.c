@@ -44,6 +44,7 @@ void nn_head_shape(struct nn_head *h, const struct plan *p)
         .parties = p->shape.parties,
         .width = p->model.embedding,
         .spread = 1,
+        .temperature = 1,
     };
     h->inputs = h->concat ? h->parties * h->width : h->width;
     CHECK(!h->fixed || (p->model.head.n == 0 && h->inputs == h->outputs));
@@ -252,7 +253,14 @@ double nn_head_row_loss(const struct nn_head *h, uint32_t r, const float *target
 
 void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows)
 {
-    nn_predict(h->loss, prob, h->logits, rows, h->outputs);
+    const float *z = h->logits;
+
+    if (h->temperature < 1 || h->temperature > 1) {
+        for (size_t i = 0; i < (size_t)rows * h->outputs; i++)
+            h->dlogits[i] = z[i] / h->temperature;
+        z = h->dlogits; /* nobody goes back from a prediction */
+    }
+    nn_predict(h->loss, prob, z, rows, h->outputs);
     for (size_t i = 0; h->scaled != NULL && i < (size_t)rows * h->outputs; i++)
         prob[i] = prob[i] * h->spread + h->center;
 }

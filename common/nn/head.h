@@ -41,6 +41,7 @@ struct nn_head {
     /* Under training.scale_targets: a target t counts as (t - center) / spread, and a prediction is
      * spread z + center.  Else 0 and 1. */
     float center, spread;
+    float temperature;   /* predictions are of logits divided by it; 1 while it learns */
     float *scaled;       /* rows_max: targets of the last forward so; NULL: as they are */
     const float *logits; /* rows x outputs: of the last forward; of identity its `fused` */
     float *dlogits;      /* rows_max x outputs: d loss / d logits of the last forward that asked */

@@ -284,6 +284,8 @@ static void add_scores(struct draft *d, const struct onnx_model *m)
 {
     const char *yes, *no;
 
+    if (m->loss != NN_LOSS_SQUARED && (m->temperature < 1.0F || m->temperature > 1.0F))
+        add_two(d, "Mul", "tempered", d->at, add_number(d, "cooling", 1.0F / m->temperature));
     switch (m->loss) {
     case NN_LOSS_SQUARED:
         if (m->center == 0.0F && m->spread == 1.0F)

@@ -44,6 +44,7 @@ struct onnx_model {
     uint32_t parties, width;
     bool mean, concat;
     enum nn_loss loss;
+    float temperature;    /* of classes: logits are divided by it; 1: as they are */
     float center, spread; /* of a value z: spread z + center; 0, 1: as it is */
 };
 

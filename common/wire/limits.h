@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-    WIRE_VERSION = 5,
+    WIRE_VERSION = 6,
     WIRE_BEHIND_MAX = 32768, /* steps that the server remembers for who may come back */
     WIRE_MEMBERS_MAX = PLAN_PARTIES_MAX,
     WIRE_NAME_MAX = 63,

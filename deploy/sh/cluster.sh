@@ -8,7 +8,8 @@
 
 cluster_usage() {
     cat <<'USAGE'
-usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]]
+usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]
+                    | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]]
                    [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--positive VALUE] [--delimiter C]
                    [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party WHO:key.path=value]... [--seed N]
@@ -16,10 +17,12 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                    [--scores FILE] [--out DIR] [--quiet]
 
   --data NAME       a set that comes with the project: breast_cancer (default), digits
-  --train, --test   CSV, plain or .gz: a header, first column id, last column label, unless the next two say
+  --train, --test   CSV, plain, .gz or .zst: a header, first column id, last column label, unless the next two say
                     otherwise; without --test a row is tested when the first byte of SHA-256 of its id (of its
                     number from 0, where there is no id), mod 5, is 0.  Text, dates and missing cells are
                     prepared by each party for itself
+  --npy-train, --npy-test
+                    an array of two dimensions as numpy.save writes it, and a table of labels in the same order
   --label COLUMN    the column that is the label, numbers or text; a+b+c: several, of 0, 1 or nothing (multilabel)
   --id COLUMN       the column that is the id; with --label and without it the column id, or else a row's id is
                     made of its number and its file's digest
@@ -39,7 +42,9 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
   --strict-policy   parties keep their default policy instead of one that admits the plan
   --transcript      what the server sees and says, to DIR/server/transcript.jsonl: for audits
   --scores FILE     the test rows' scores at the end: id,label,score_0,...
-  --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused
+  --out DIR         default: a new folder under ./runs; a DIR with the same plan is continued, another refused.  A
+                    complete run with training.epochs raised, and nothing else changed, is trained on: so many epochs
+                    more, from its model (training.from)
 USAGE
 }
 
@@ -47,7 +52,8 @@ USAGE
 
 cluster_read_options() {
     netns=no links=no transcript=no scores=''
-    data='' train='' test='' idx_train='' idx_test='' parties='' columns='' label_map='' seed='' strict=no out=''
+    data='' train='' test='' idx_train='' idx_test='' npy_train='' npy_test=''
+    parties='' columns='' label_map='' seed='' strict=no out=''
     label='' id='' group='' positive='' delimiter=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
     scratch=$(mktemp -d) || fail 6 "no temporary folder"
@@ -71,6 +77,8 @@ cluster_read_options() {
         --test) test=$2 ;;
         --idx-train) idx_train=$2 ;;
         --idx-test) idx_test=$2 ;;
+        --npy-train) npy_train=$2 ;;
+        --npy-test) npy_test=$2 ;;
         --label) label=$2 ;;
         --id) id=$2 ;;
         --group) group=$2 ;;
@@ -141,52 +149,6 @@ cluster_is_among() { # I WHO
     return 1
 }
 
-# One source of data; names of files become absolute.
-cluster_find_data() {
-    cluster_sources=0
-    for cluster_source in "$data" "$train" "$idx_train"; do
-        [ -z "$cluster_source" ] || cluster_sources=$((cluster_sources + 1))
-    done
-    [ $cluster_sources -le 1 ] || fail 2 "--data, --train and --idx-train exclude each other"
-    [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
-    [ -z "$label$id$group$delimiter" ] || [ -n "$train" ] || fail 2 "--label, --id, --group, --delimiter need --train"
-    [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
-    if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
-        data=${data:-breast_cancer}
-        train=$vfl_data/$data.csv.gz
-        case $data in */*) train='' ;; esac
-        cluster_known=$(cd "$vfl_data" && echo ./*.csv.gz | sed 's/\.csv\.gz//g; s/\.\///g')
-        [ -f "$train" ] || fail 2 "--data $data: known are $cluster_known"
-    fi
-    [ -z "$train" ] || train=$(cluster_file "$train") || exit $?
-    [ -z "$test" ] || test=$(cluster_file "$test") || exit $?
-    [ -z "$idx_train" ] || idx_train=$(cluster_pair "$idx_train") || exit $?
-    [ -z "$idx_test" ] || idx_test=$(cluster_pair "$idx_test") || exit $?
-}
-
-cluster_file() {
-    [ -f "$1" ] || fail 2 "$1: no such file"
-    readlink -f "$1"
-}
-
-cluster_pair() {
-    case $1 in ?*,?*) ;; *) fail 2 "$1: IMAGES,LABELS expected" ;; esac
-    cluster_images=$(cluster_file "${1%%,*}") || exit $?
-    cluster_labels=$(cluster_file "${1#*,}") || exit $?
-    printf '%s,%s' "$cluster_images" "$cluster_labels"
-}
-
-cluster_plan() {
-    printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
-    printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
-    for cluster_role in "label $label" "id $id" "group $group" "positive $positive" "delimiter $delimiter"; do
-        [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
-    done
-    printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
-    [ "$netns" = no ] || echo netns yes
-    cat "$sets"
-}
-
 # The folder: new, or one whose plan is this one.
 cluster_open_folder() {
     fresh=no
@@ -201,29 +163,18 @@ cluster_open_folder() {
     flock -n 9 || fail 2 "$out: a cluster is running there"
     cluster_plan >"$scratch/plan"
     if [ -e "$out/plan.txt" ]; then
-        if ! cmp -s "$scratch/plan" "$out/plan.txt"; then
+        if ! cmp -s "$scratch/plan" "$out/plan.txt" && ! cluster_trains_on; then
             diff "$out/plan.txt" "$scratch/plan" | sed -n 's/^</there:/p; s/^>/asked:/p' >&2
             fail 2 "$out holds a run with another plan"
         fi
     elif [ -n "$(find "$out" -mindepth 1 -maxdepth 1 ! -name lock | head -n 1)" ]; then
         fail 2 "$out is not empty and holds no run"
     fi
-    mv "$scratch/plan" "$out/plan.txt"
+    [ ! -e "$scratch/plan" ] || mv "$scratch/plan" "$out/plan.txt"
+    cluster_put_aside
 }
 
 # --- certificates, data, configurations ---
-
-cluster_split() {
-    set -- --out "$out/data"
-    for cluster_role in "train $train" "test $test" "idx-train $idx_train" "idx-test $idx_test" "parties $parties" \
-        "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "delimiter $delimiter"; do
-        [ -z "${cluster_role#* }" ] || set -- "$@" "--${cluster_role%% *}" "${cluster_role#* }"
-    done
-    "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return
-    code=$?
-    [ "$fresh" = no ] || rm -rf "$out"
-    exit "$code"
-}
 
 # Everything that a second start finds ready.  Keys, certificates and the roster are vfl-pki's, all in one process.
 cluster_prepare() {
@@ -239,6 +190,7 @@ cluster_prepare() {
     cluster_check_indices
     ending=csv
     [ -z "$idx_train" ] || ending=idx
+    [ -z "$npy_train" ] || ending=npy
 }
 
 # No option names a party that there is none.
@@ -348,6 +300,10 @@ cluster_daemon() { # server|I ARGUMENTS...
             ;;
         esac
     done <"$out/plan.txt"
+    if [ "$cluster_who" = server ] && [ -e "$out/from.txt" ]; then
+        read -r from_run from_more <"$out/from.txt"
+        set -- "$@" --set "training.from=$from_run" --set "training.epochs=$from_more"
+    fi
     # A daemon that only checks its configuration needs no network.
     [ -z "$cluster_under" ] || [ "$netns" = no ] || cluster_under="$cluster_under $(netns_enter "$cluster_who")"
     # shellcheck disable=SC2086 # words
@@ -387,17 +343,6 @@ cluster_checked() {
     done
     checking='' at_once=0
     [ $cluster_bad -eq 0 ] || cluster_failed "party-$cluster_worst" "$cluster_bad"
-}
-
-# A daemon that has written everything: to start it again would be to begin another run.
-cluster_over() { # FOLDER
-    grep -Eqs '^ "status": "(completed|target)"' "$out/$1/summary.json" && [ ! -e "$out/$1/checkpoint.sealed" ]
-}
-
-# The run came to its end, and so did everybody in it: a daemon that failed after the run goes on from there.
-cluster_complete() {
-    grep -Eqs '^ "status": "(completed|target|budget)"' "$out/summary.json" || return 1
-    grep -q '^ "status": "budget"' "$out/summary.json" || ! grep -q '^ "error":' "$out/summary.json"
 }
 
 cluster_configure() {
@@ -580,6 +525,10 @@ cluster_main() {
     need flock awk nproc seq setsid setpriv
     # shellcheck source=/dev/null
     . "$vfl_share/sh/netns.sh"
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/data.sh"
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/onward.sh"
     started=no cluster_why=''
     cluster_read_options "$@"
     for program in vfl-server vfl-party vfl-split vfl-merge vfl-pki; do

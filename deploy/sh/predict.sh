@@ -40,12 +40,22 @@ predict_read_options() {
         shift 2
     done
     [ -n "$out" ] && [ -n "$data" ] || fail 2 "--run and --data are needed (vfl predict --help)"
+    predict_find_run
+}
+
+predict_find_run() {
     [ -e "$out/plan.txt" ] && [ -e "$out/server/models/served" ] ||
         fail 2 "--run $out: no trial cluster that has come to its end"
-    [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
-    [ -f "$data" ] || fail 2 "$data: no such file"
+    case $data in
+    postgres:* | odbc:*) ;;
+    *)
+        [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
+        [ -f "$data" ] || fail 2 "$data: no such file"
+        data=$(readlink -f "$data")
+        ;;
+    esac
     own_folder "$out"
-    out=$(readlink -f "$out") data=$(readlink -f "$data")
+    out=$(readlink -f "$out")
     exec 9>"$out/lock" || fail 6 "$out cannot be written"
     flock -n 9 || fail 2 "$out: a cluster is running there"
 }
@@ -57,23 +67,40 @@ predict_read_plan() {
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
     netns=no positive='' group=$(sed -n 's/^group //p' "$out/plan.txt") ending=csv
-    [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] || ending=idx
+    for word in idx npy; do
+        [ -z "$(sed -n "s/^$word-train //p" "$out/plan.txt")" ] || ending=$word
+    done
     names=
     for i in $(printf '%s' "$absent" | tr ',' ' '); do
         [ "$i" -ge 1 ] && [ "$i" -le "$m" ] || fail 2 "--absent $i: there are $m parties"
         names=$names${names:+,}p$i
     done
-    mkdir -p "$out/predictions" || fail 6 "$out/predictions cannot be made"
+}
+
+# One more folder of a shelf of the cluster's; what the command writes goes there, where nobody says where.
+predict_open_folder() { # SHELF NAME
+    mkdir -p "$out/$1" || fail 6 "$out/$1 cannot be made"
     number=1
-    while ! mkdir "$out/predictions/$number" 2>/dev/null; do
+    while ! mkdir "$out/$1/$number" 2>/dev/null; do
         number=$((number + 1))
-        [ $number -lt 100000 ] || fail 6 "$out/predictions cannot be written"
+        [ $number -lt 100000 ] || fail 6 "$out/$1 cannot be written"
     done
-    folder=$out/predictions/$number
-    [ -n "$scores" ] || scores=$folder/scores.csv
+    folder=$out/$1/$number
+    [ -n "$scores" ] || scores=$folder/$2
     case $scores in /*) ;; *) scores=$PWD/$scores ;; esac
     case $scores in *'
 '*) fail 2 "--out: a name of several lines" ;; esac
+    mkdir "$folder/server" $(seq -f "$folder/party-%.0f" "$m") || fail 6 "$folder cannot be written"
+}
+
+# FILE as the cluster's own was cut.
+predict_split() { # ARGUMENTS...
+    set -- --out "$folder/data" --parties "$m" "$@"
+    for word in columns label id group delimiter; do
+        value=$(sed -n "s/^$word //p" "$out/plan.txt")
+        [ -z "$value" ] || set -- "$@" "--$word" "$value"
+    done
+    "$vfl_bin/vfl-split" "$@" >"$folder/data.txt" || exit $?
 }
 
 # The server with what is asked of it, and ARGUMENTS.  Images have no ids of their own: another file of them is
@@ -171,16 +198,11 @@ predict_main() {
         [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
     done
     predict_read_plan
-    mkdir "$folder/server" $(seq -f "$folder/party-%.0f" "$m") || fail 6 "$folder cannot be written"
+    predict_open_folder predictions scores.csv
     case $ending in
-    idx) set -- --out "$folder/data" --idx-predict "$data" --parties "$m" ;;
-    *) set -- --out "$folder/data" --predict "$data" --parties "$m" ;;
+    idx | npy) predict_split "--$ending-predict" "$data" ;;
+    *) predict_split --predict "$data" ;;
     esac
-    for word in columns label id group delimiter; do
-        value=$(sed -n "s/^$word //p" "$out/plan.txt")
-        [ -z "$value" ] || set -- "$@" "--$word" "$value"
-    done
-    "$vfl_bin/vfl-split" "$@" >"$folder/data.txt" || exit $?
     predict_check_all
     if grep -q '^# .* 0 to be asked for$' "$folder/server/checked.txt"; then
         predict_kept

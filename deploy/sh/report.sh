@@ -118,16 +118,16 @@ report_origin() { # RUN
             [ -n "$report_value" ] || continue
             case $report_key in
             strict-policy | netns) [ "$report_value" = no ] || printf ' --%s' "$report_key" ;;
-            train)
-                case $report_value in
-                */tests/data/*.csv.gz | */colonnade/data/*.csv.gz)
+            train | test)
+                case $report_key:$report_value in
+                *:postgres:* | *:odbc:*) printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")" ;;
+                train:*/tests/data/*.csv.gz | train:*/colonnade/data/*.csv.gz)
                     printf ' --data %s' "$(report_quoted "$(basename "$report_value" .csv.gz)")"
                     ;;
-                *) printf ' --train %s' "$(report_quoted "$(basename "$report_value")")" ;;
+                *) printf ' --%s %s' "$report_key" "$(report_quoted "$(basename "$report_value")")" ;;
                 esac
                 ;;
-            test) printf ' --test %s' "$(report_quoted "$(basename "$report_value")")" ;;
-            idx-train | idx-test)
+            idx-train | idx-test | npy-train | npy-test)
                 printf ' --%s %s' "$report_key" "$(report_quoted \
                     "$(basename "${report_value%%,*}"),$(basename "${report_value#*,}")")"
                 ;;

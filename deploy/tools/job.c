@@ -1,9 +1,12 @@
 /* job.c -- vfl-job: jobs into the queue of a server that stands, and what has become of them.
  *
  *   vfl-job [--state DIR] submit train PLAN             keys of the plan, YAML
- *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--min-parties N] IDS
- *                                                                              one id a line
+ *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--by NAME]
+ *                                      [--min-parties N] IDS               one id a line
+ *   vfl-job [--state DIR] submit contribute [--model RUN] [--permutations N] [--columns NAME=N,...]
+ *                                      [--by NAME] IDS    or a table id,..., whose ids are sent
  *   vfl-job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores N
+ *                         | without N | answers N
  *
  * It asks the server over DIR/control, with the token of DIR/token (server/control.h).  Exit: 0; 1
  * for `wait` when the job did not come to its end; 2 what was asked is not right, 4 nobody answers.
@@ -13,6 +16,7 @@
 #include "common/base/buf.h"
 #include "common/base/file.h"
 #include "common/base/mem.h"
+#include "common/base/process.h"
 #include "common/crypto/secret.h"
 
 #include <errno.h>
@@ -39,17 +43,24 @@ enum {
 static const char usage[] =
     "usage: vfl job [--state DIR] submit train PLAN\n"
     "       vfl job [--state DIR] submit predict [--model RUN] [--absent NAME,...]\n"
-    "                                       [--min-parties N] IDS\n"
+    "                                       [--by NAME] [--min-parties N] IDS\n"
+    "       vfl job [--state DIR] submit contribute [--model RUN] [--permutations N]\n"
+    "                                       [--columns NAME=N,...] [--by NAME] IDS | TABLE.csv\n"
     "       vfl job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores "
     "N | without N\n"
+    "                             | answers N\n"
     "  --state DIR        the server's state directory; without it the working directory\n"
     "  --model RUN        whose model predicts; without it the one in use\n"
     "  --absent NAME,...  parties that answer with a constant\n"
-    "  --min-parties N    so many answer where others stay away (predict.wait_ms)\n";
+    "  --by NAME          for whom: parties are told, and log it (predict.by)\n"
+    "  --min-parties N    so many answer where others stay away (predict.wait_ms)\n"
+    "  --permutations N   of N orders of the parties instead of all sets of them\n"
+    "  --columns NAME=N,...  and with each of the first N columns of that party mixed up\n";
 
 struct asked {
-    const char *state, *model, *absent;
-    int min_parties; /* 0: as the server is configured */
+    const char *state, *model, *absent, *by, *columns;
+    int min_parties;  /* 0: as the server is configured */
+    int permutations; /* 0: likewise */
 };
 
 struct answer {
@@ -143,8 +154,11 @@ static enum status ask(const char *state, const char *method, const char *path, 
 {
     char head[PATH_SIZE + TOKEN_MAX], token[TOKEN_MAX] = "";
     int fd = -1;
-    enum status s = read_token(token, state, err);
+    enum status s;
 
+    if (!process_become_owner(state)) /* a service has a user of its own */
+        error_set(err, STATUS_CONFIG, "%s: it cannot be worked in as its owner", state);
+    s = err->status != STATUS_OK ? err->status : read_token(token, state, err);
     *a = (struct answer){.status = 0};
     buf_init(&a->bytes, ANSWER_MAX);
     if (s == STATUS_OK)
@@ -202,16 +216,38 @@ static bool is_text(const char *word)
     return is;
 }
 
-/* {"kind", "plan" or "ids", "model", "absent", "min_parties"}; NULL: a text that is none in UTF-8.
- */
+/* {"kind", "plan" or "ids", ...}, of what is asked with it, which the server judges; NULL: a text
+ * that is none in UTF-8. */
 static json_t *describe(const struct asked *o, const char *kind, const struct buf *text)
 {
-    const bool predict = strcmp(kind, "predict") == 0;
+    const bool trains = strcmp(kind, "train") == 0;
 
-    return json_pack("{s:s, s:s%, s:s*, s:s*, s:o*}", "kind", kind, predict ? "ids" : "plan",
-                     text->len > 0 ? (char *)text->data : "", text->len, "model",
-                     predict ? o->model : NULL, "absent", predict ? o->absent : NULL, "min_parties",
-                     predict && o->min_parties > 0 ? json_integer(o->min_parties) : NULL);
+    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:s*, s:o*, s:o*}", "kind", kind,
+                     trains ? "plan" : "ids", text->len > 0 ? (char *)text->data : "", text->len,
+                     "model", trains ? NULL : o->model, "absent", trains ? NULL : o->absent, "by",
+                     trains ? NULL : o->by, "columns", o->columns, "min_parties",
+                     !trains && o->min_parties > 0 ? json_integer(o->min_parties) : NULL,
+                     "permutations", o->permutations > 0 ? json_integer(o->permutations) : NULL);
+}
+
+/* Of a table, id,label say, its first column: labels are sent to nobody. */
+static void keep_ids(struct buf *text)
+{
+    size_t to = 0;
+    bool head = true, id = true;
+
+    if (text->len < 3 || memcmp(text->data, "id,", 3) != 0)
+        return;
+    for (size_t i = 0; i < text->len; i++) {
+        const uint8_t c = text->data[i];
+
+        id = id && c != ',' && c != '\r';
+        if (!head && (id || c == '\n'))
+            text->data[to++] = c;
+        head = head && c != '\n';
+        id = id || c == '\n';
+    }
+    text->len = to;
 }
 
 static enum status submit(const struct asked *o, const char *kind, const char *file,
@@ -225,8 +261,11 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
 
     buf_init(&text, TEXT_MAX);
     s = file_read(file, &text, err);
-    if (s == STATUS_OK && !(is_text(o->model) && is_text(o->absent)))
-        s = error_set(err, STATUS_DATA, "--model, --absent: no text in UTF-8");
+    if (strcmp(kind, "contribute") == 0)
+        keep_ids(&text);
+    if (s == STATUS_OK &&
+        !(is_text(o->model) && is_text(o->absent) && is_text(o->by) && is_text(o->columns)))
+        s = error_set(err, STATUS_DATA, "--columns, --model, --absent, --by: no text in UTF-8");
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)
@@ -314,15 +353,16 @@ static bool is_number(const char *text)
 /* -1: that is no command. */
 static int run(const struct asked *o, int argc, char **argv, struct error *err)
 {
-    static const char *const files[] = {"log", "summary", "scores", "without"};
+    static const char *const files[] = {"log", "summary", "scores", "without", "answers"};
+    static const char *const kinds[] = {"train", "predict", "contribute"};
     const char *what = argc > 0 ? argv[0] : "";
     char path[16];
 
     if (argc == 1 && strcmp(what, "list") == 0)
         return status_exit_code(list(o, err));
-    if (argc == 3 && strcmp(what, "submit") == 0 &&
-        (strcmp(argv[1], "train") == 0 || strcmp(argv[1], "predict") == 0))
-        return status_exit_code(submit(o, argv[1], argv[2], err));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (argc == 3 && strcmp(what, "submit") == 0 && strcmp(argv[1], kinds[i]) == 0)
+            return status_exit_code(submit(o, argv[1], argv[2], err));
     if (argc != 2 || !is_number(argv[1]))
         return -1;
     if (strcmp(what, "wait") == 0)
@@ -341,10 +381,15 @@ static int run(const struct asked *o, int argc, char **argv, struct error *err)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"state", required_argument, NULL, 's'},  {"model", required_argument, NULL, 'm'},
-        {"absent", required_argument, NULL, 'a'}, {"min-parties", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"state", required_argument, NULL, 's'},
+                                            {"model", required_argument, NULL, 'm'},
+                                            {"absent", required_argument, NULL, 'a'},
+                                            {"min-parties", required_argument, NULL, 'p'},
+                                            {"permutations", required_argument, NULL, 'n'},
+                                            {"columns", required_argument, NULL, 'c'},
+                                            {"by", required_argument, NULL, 'b'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     struct asked o = {.state = "."};
     struct error err = {0};
     int c, code;
@@ -354,13 +399,16 @@ int main(int argc, char **argv)
         case 's': o.state = optarg; break;
         case 'm': o.model = optarg; break;
         case 'a': o.absent = optarg; break;
+        case 'b': o.by = optarg; break;
         case 'p': o.min_parties = is_number(optarg) ? atoi(optarg) : -1; break;
+        case 'n': o.permutations = is_number(optarg) ? atoi(optarg) : -1; break;
+        case 'c': o.columns = optarg; break;
         case 'h': fputs(usage, stdout); return 0;
         default: fputs(usage, stderr); return 2;
         }
     }
-    if (o.min_parties < 0) {
-        fputs("vfl job: --min-parties: a number of parties expected\n", stderr);
+    if (o.min_parties < 0 || o.permutations < 0) {
+        fputs("vfl job: --min-parties, --permutations: a number expected\n", stderr);
         return 2;
     }
     code = run(&o, argc - optind, argv + optind, &err);

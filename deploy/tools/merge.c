@@ -290,6 +290,15 @@ static void print_score(const json_t *root, const char *split)
     printf("\n");
 }
 
+static void print_calibration(const json_t *o)
+{
+    if (o != NULL)
+        printf("calibrated temperature %.3g by %.0f validation rows: calibration error %.4f, %.4f "
+               "before\n",
+               number(o, "temperature"), number(o, "rows"), number(o, "ece"),
+               number(o, "ece_before"));
+}
+
 /* Who is not in predictions. */
 static void print_without(const json_t *root)
 {
@@ -440,6 +449,10 @@ static void print_table(const json_t *root)
         put_text("error     ", root, "error");
         printf("\n");
     }
+    if (json_object_get(root, "warning") != NULL) {
+        put_text("warning   ", root, "warning");
+        printf("\n");
+    }
     if (json_object_get(root, "rows") != NULL)
         printf("rows      %.0f predicted, %.0f of them before\n", number(root, "rows"),
                number(root, "kept"));
@@ -457,6 +470,7 @@ static void print_table(const json_t *root)
         put_text(", the best by validation ", json_object_get(root, "best"), "metric");
         printf("\n");
     }
+    print_calibration(json_object_get(root, "calibration"));
     print_traffic(root);
     if (json_object_get(time, "total_s") != NULL)
         printf("time      %.2f s (setup %.2f, train %.2f, evaluate %.2f), %.1f rounds/s\n",

@@ -6,7 +6,7 @@
  *   vfl-models [--state DIR] remove RUN     not the one in use
  *   vfl-models [--state DIR] rollback       back to the one that was in use before
  *   vfl-models [--state DIR] export [RUN] --onnx FILE   this side's part as an ONNX file
- *   vfl-models [--state DIR] forget --id ID    takes a person out of the server's kept answers
+ *   vfl-models [--state DIR] forget --id ID    takes a person out of all lists there
  *
  * DIR is a daemon's state directory, without it the working directory.  Nothing that is printed is
  * of records, but scores, names of columns, their means and deviations are.
@@ -14,12 +14,14 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/mem.h"
+#include "common/base/process.h"
 #include "common/config/task.h"
 #include "common/daemon/answers.h"
 #include "common/daemon/models.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
 #include "deploy/tools/models/export.h"
+#include "deploy/tools/models/forget.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -32,7 +34,7 @@ static const char usage[] =
     "                   export [RUN] | forget\n"
     "  --state DIR   a daemon's state directory; without it the working directory\n"
     "  --onnx FILE   of export: where to\n"
-    "  --id ID       of forget: whose kept answers, of all models\n";
+    "  --id ID       of forget: who is taken out of kept answers, jobs' lists and their scores\n";
 
 static const char *role_name(const struct package *p)
 {
@@ -193,10 +195,14 @@ static enum status show(const char *state, const char *run, struct error *err)
         digest_hex(hex, p.trail, sizeof p.trail);
         printf("trail       %s\nepochs      %g\nsteps       %llu\nparties     %u\n", hex, p.epochs,
                (unsigned long long)p.steps, p.plan.shape.parties);
+        if (p.plan.training.from[0] != 0)
+            printf("from        %s\n", p.plan.training.from);
         print_layers(&p);
         print_made(&p);
         print_columns(&p);
         print_classes(&p);
+        if (p.role == PACKAGE_HEAD && (p.temperature < 1 || p.temperature > 1))
+            printf("temperature %.4g\n", (double)p.temperature);
         print_scores(p.score);
         s = print_kept(state, &p, err);
     }
@@ -320,25 +326,6 @@ static enum status rollback(const char *state, struct error *err)
 }
 
 /* Out of the answers of every model. */
-static enum status forget(const char *state, const char *id, struct error *err)
-{
-    char(*runs)[PACKAGE_RUN_MAX + 1] = mem_alloc(MODELS_MAX, sizeof *runs);
-    size_t n = 0, all = 0;
-    enum status s = runs == NULL ? error_set(err, STATUS_MEMORY, "no memory")
-                                 : models_list(state, runs, MODELS_MAX, &n, err);
-
-    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
-        size_t gone = 0;
-
-        s = answers_forget(state, runs[i], id, &gone, err);
-        all += gone;
-    }
-    if (s == STATUS_OK)
-        printf("%zu kept answers are forgotten\n", all);
-    mem_free(runs);
-    return s;
-}
-
 /* What the options say. */
 struct asked {
     const char *state, *id, *onnx;
@@ -362,7 +349,7 @@ static enum status carry_out(const struct asked *a, char **word, int n, struct e
     if (strcmp(command, "export") == 0 && (n == 1 || n == 2) && a->onnx != NULL)
         return export_onnx(state, n == 2 ? word[1] : "", a->onnx, err);
     if (strcmp(command, "forget") == 0 && n == 1 && a->id != NULL)
-        return forget(state, a->id, err);
+        return forget_id(state, a->id, err);
     return error_set(err, STATUS_CONFIG, "unknown command or wrong arguments\n%s", usage);
 }
 
@@ -390,6 +377,9 @@ int main(int argc, char **argv)
         else
             s = error_set(&err, STATUS_CONFIG, "unknown option\n%s", usage);
     }
+    /* A service has a user of its own; a file that is exported is the caller's. */
+    if (s == STATUS_OK && asked.onnx == NULL && !process_become_owner(asked.state))
+        s = error_set(&err, STATUS_CONFIG, "%s: it cannot be worked in as its owner", asked.state);
     if (s == STATUS_OK)
         s = carry_out(&asked, argv + optind, argc - optind, &err);
     if (s != STATUS_OK)

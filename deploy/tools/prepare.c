@@ -1,6 +1,7 @@
 /* prepare.c -- vfl-prepare: looks at a table and writes what its columns seem to be.
  *
- *   vfl-prepare --table FILE [--label COLUMN] [--id COLUMN] [--delimiter C] [--out schema.yaml]
+ *   vfl-prepare --table FILE|postgres:SERVICE/TABLE|odbc:DSN/TABLE [--label COLUMN] [--id COLUMN]
+ * [--delimiter C] [--out schema.yaml]
  *
  * The schema is for a person to read and change; a party reads it by data.schema.  Unlike a party
  * without one, which takes the first cell's word for its column, this looks at every cell before it
@@ -120,7 +121,8 @@ static enum status look_at_rows(struct schema *s, struct source *source, struct 
     }
 }
 
-static enum status look(struct schema *s, const struct options *o, struct error *err)
+static enum status look(struct schema *s, uint8_t digest[SOURCE_DIGEST_BYTES],
+                        const struct options *o, struct error *err)
 {
     const char *id = o->id != NULL ? o->id : "id";
     struct source source;
@@ -138,12 +140,15 @@ static enum status look(struct schema *s, const struct options *o, struct error 
         status = make_schema(s, &source, id, o, err);
     if (status == STATUS_OK)
         status = look_at_rows(s, &source, err);
+    if (status == STATUS_OK)
+        source_digest(&source, digest);
     source_close(&source);
     return status;
 }
 
 /* Levels, and which columns have gaps; what stands in for them is left to the training rows. */
-static enum status fit(struct schema *s, const struct options *o, size_t *rows, struct error *err)
+static enum status fit(struct schema *s, const uint8_t digest[SOURCE_DIGEST_BYTES],
+                       const struct options *o, size_t *rows, struct error *err)
 {
     const struct intake_want want = {
         .source = o->source, .numbered = true, .limits = &INTAKE_LIMITS};
@@ -152,6 +157,11 @@ static enum status fit(struct schema *s, const struct options *o, size_t *rows, 
 
     if (status != STATUS_OK)
         return status;
+    if (t.digested && memcmp(t.digest, digest, SOURCE_DIGEST_BYTES) != 0) {
+        table_deinit(&t);
+        return error_set(err, STATUS_DATA, "%s: it changed between two times that it was read",
+                         o->table);
+    }
     s->written = false;
     status = schema_fit(s, &t, err);
     s->written = true;
@@ -215,16 +225,17 @@ static enum status write_schema(const struct schema *s, const struct options *o,
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
+    struct options o = {.source.digested = true};
+    uint8_t digest[SOURCE_DIGEST_BYTES];
     struct schema schema = {0};
     struct error err = {0};
     size_t rows = 0;
     enum status status = read_options(&o, argc, argv, &err);
 
     if (status == STATUS_OK)
-        status = look(&schema, &o, &err);
+        status = look(&schema, digest, &o, &err);
     if (status == STATUS_OK)
-        status = fit(&schema, &o, &rows, &err);
+        status = fit(&schema, digest, &o, &rows, &err);
     if (status == STATUS_OK)
         status = write_schema(&schema, &o, rows, &err);
     if (status == STATUS_OK && fflush(stdout) != 0)

@@ -1,14 +1,14 @@
 /* split.c -- vfl-split: one data set into a label file and the column files of M parties.
  *
  *   vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test
- * IMAGES,LABELS])
+ * IMAGES,LABELS] | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv])
  *             [--parties M] [--columns SPEC] [--label COLUMN] [--id COLUMN] [--delimiter C]
  *             [--label-map NAME]
  *
- * Writes labels-train.csv, labels-test.csv and party-I-train.csv|idx, party-I-test.csv|idx (I from
- * 1). What is in a cell is copied as it stands, rows are streamed.  Without a test set, a row
- * belongs to it when the first byte of SHA-256 of its decimal id, mod 5, is 0.  This is for trying
- * things out: in the field nobody has all columns.
+ * Writes labels-train.csv, labels-test.csv and party-I-train.csv|idx|npy, party-I-test.csv|idx|npy
+ * (I from 1). What is in a cell is copied as it stands, rows are streamed.  Without a test set, a
+ * row belongs to it when the first byte of SHA-256 of its decimal id, mod 5, is 0.  This is for
+ * trying things out: in the field nobody has all columns.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,9 @@
 
 static const char usage[] =
     "usage: vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test "
-    "IMAGES,LABELS] | --predict F | --idx-predict IMAGES)\n"
+    "IMAGES,LABELS]\n"
+    "                 | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]\n"
+    "                 | --predict F [--with-labels] | --idx-predict IMAGES | --npy-predict X.npy)\n"
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
     "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--delimiter C]\n"
@@ -32,21 +34,17 @@ static const char usage[] =
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"train", required_argument, NULL, 't'},
-                                          {"test", required_argument, NULL, 'e'},
-                                          {"idx-train", required_argument, NULL, 'i'},
-                                          {"predict", required_argument, NULL, 'r'},
-                                          {"idx-predict", required_argument, NULL, 's'},
-                                          {"idx-test", required_argument, NULL, 'j'},
-                                          {"label", required_argument, NULL, 'L'},
-                                          {"id", required_argument, NULL, 'I'},
-                                          {"delimiter", required_argument, NULL, 'd'},
-                                          {"parties", required_argument, NULL, 'p'},
-                                          {"columns", required_argument, NULL, 'c'},
-                                          {"group", required_argument, NULL, 'g'},
-                                          {"label-map", required_argument, NULL, 'l'},
-                                          {0}};
+    static const struct option known[] = {
+        {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
+        {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
+        {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
+        {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
+        {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
+        {"npy-predict", required_argument, NULL, 's'}, {"group", required_argument, NULL, 'g'},
+        {"label", required_argument, NULL, 'L'},       {"id", required_argument, NULL, 'I'},
+        {"delimiter", required_argument, NULL, 'd'},   {"parties", required_argument, NULL, 'p'},
+        {"columns", required_argument, NULL, 'c'},     {"label-map", required_argument, NULL, 'l'},
+        {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -55,12 +53,13 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'o': o->out = optarg; break;
         case 't': o->train = optarg; break;
         case 'e': o->test = optarg; break;
-        case 'i': o->idx_train = optarg; break;
-        case 'j': o->idx_test = optarg; break;
+        case 'i': o->pair_train = optarg; break;
+        case 'j': o->pair_test = optarg; break;
         case 'r': o->predict = optarg; break;
+        case 'w': o->with_labels = true; break;
         case 's':
             o->predict = optarg;
-            o->idx_predict = true;
+            o->pair_predict = true;
             break;
         case 'c': o->columns = optarg; break;
         case 'l': o->label_map = optarg; break;
@@ -83,10 +82,12 @@ static enum status read_options(struct split *s, int argc, char **argv)
         }
     }
     if (optind != argc || o->out == NULL ||
-        (o->train != NULL) + (o->idx_train != NULL) + (o->predict != NULL) != 1 ||
-        (o->test != NULL && o->train == NULL) || (o->idx_test != NULL && o->idx_train == NULL))
+        (o->train != NULL) + (o->pair_train != NULL) + (o->predict != NULL) != 1 ||
+        (o->test != NULL && o->train == NULL) ||
+        (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
+        (o->pair_test != NULL && o->pair_train == NULL))
         return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
-    if (o->group != NULL && (o->idx_train != NULL || o->idx_predict))
+    if (o->group != NULL && (o->pair_train != NULL || o->pair_predict))
         return error_set(&s->err, STATUS_CONFIG, "--group: images have no columns with names");
     return output_label_map(s);
 }
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
     if (status == STATUS_OK)
         status = file_make_dir(s.o.out, 0700, &s.err);
     if (status == STATUS_OK)
-        status = s.o.idx_train == NULL && !s.o.idx_predict ? tables_split(&s) : images_split(&s);
+        status = s.o.pair_train == NULL && !s.o.pair_predict ? tables_split(&s) : images_split(&s);
     if (status == STATUS_OK && s.rows[0] == 0)
         status =
             error_set(&s.err, STATUS_DATA, s.o.predict != NULL ? "no rows" : "no training rows");

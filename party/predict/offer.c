@@ -1,5 +1,5 @@
-/* offer.c -- the text of a job of predictions: is it about the model that this party answers with,
- * may it be played with this set, what does it cost; and room for it.
+/* offer.c -- the text of a job of predictions, or contributions: is it about the model that this
+ * party answers with, may it be played with this set, what does it cost; and room for it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/predict/parts.h"
@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
-#include "common/crypto/secret.h"
+#include "common/crypto/digest.h"
 #include "common/daemon/package.h"
 #include "common/flow/job.h"
 #include "common/wire/limits.h"
@@ -39,6 +39,46 @@ static enum status check_model(struct party_predict *p)
     return prediction_plan(&p->plan, &m->plan, m->reach, p->error);
 }
 
+static bool is_among(const struct config_names *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->name[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* plan:DIGITS names every run of a plan. */
+static bool is_plan_among(const struct config_names *list, const uint8_t plan[WIRE_DIGEST_BYTES])
+{
+    static const char of_plan[] = "plan:";
+    const size_t n = sizeof of_plan - 1;
+    char hex[DIGEST_HEX_CHARS + 1];
+
+    digest_hex(hex, plan, WIRE_DIGEST_BYTES);
+    for (size_t i = 0; i < list->n; i++)
+        if (strncmp(list->name[i], of_plan, n) == 0 && list->name[i][n] != 0 &&
+            strncmp(hex, list->name[i] + n, strlen(list->name[i] + n)) == 0)
+            return true;
+    return false;
+}
+
+/* For whom it is the server's word, and which model this party's own. */
+static enum status check_allowed(const struct party_predict *p)
+{
+    const struct config_policy *policy = &p->setup->config->policy;
+    const struct package *m = p->setup->answers.model;
+
+    if (policy->predict_by.n > 0 && !is_among(&policy->predict_by, p->about.by))
+        return error_set(p->error, STATUS_POLICY, "policy.predict.by: %s is not among them",
+                         p->about.by);
+    if (policy->predict_models.n > 0 && !is_among(&policy->predict_models, m->run) &&
+        !is_plan_among(&policy->predict_models, m->plan_sha256))
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.predict.models: the model of run %s is not among them",
+                         p->about.run);
+    return STATUS_OK;
+}
+
 /* That others are away is the server's word, which nobody here can test.  With noise a row among
  * fewer is another release, at its own price (price()); without, the difference of two sets' sums
  * is what one party has, so that no sum is of fewer than all, whatever was answered before. */
@@ -48,6 +88,9 @@ static enum status check_set(const struct party_predict *p)
 
     if (p->set->members_n == all)
         return STATUS_OK;
+    if (p->contributes)
+        return error_set(p->error, STATUS_PROTOCOL, "offer: %u of %zu parties, for contributions",
+                         p->set->members_n, all);
     if (prediction_is_exact(&p->plan))
         return error_set(
             p->error, STATUS_POLICY,
@@ -84,11 +127,52 @@ static enum status check_rows(const struct party_predict *p)
     return STATUS_OK;
 }
 
+/* Are there so many, and what are they called?  Columns are those of the table, whatever its
+ * records have made of them, so that their number tells nothing of these; names stay in this
+ * party's log. */
+static enum status check_columns(const struct party_predict *p, uint32_t n)
+{
+    const struct schema *schema = &p->setup->answers.model->schema;
+
+    if (n > schema->n)
+        return error_set(p->error, STATUS_CONFIG,
+                         "policy.contribute.columns: the model has %zu columns", schema->n);
+    for (uint32_t i = 0; i < n && !p->planned; i++)
+        log_info("contributions: column %u is \"%s\"", i + 1, schema->column[i].name);
+    return STATUS_OK;
+}
+
+/* What is asked of each row: all of it is known now, and priced before anything is sent. */
+static enum status check_asks(struct party_predict *p)
+{
+    const struct config_policy *policy = &p->setup->config->policy;
+    uint32_t end;
+
+    if (!p->contributes)
+        return STATUS_OK;
+    if (policy->contribute_rows == 0)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.contribute.max_rows: this party takes part in no contributions");
+    if (p->about.rows > policy->contribute_rows)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.contribute.max_rows: %u rows are asked for, %u are the most",
+                         p->about.rows, policy->contribute_rows);
+    if (prediction_is_exact(&p->plan))
+        return error_set(p->error, STATUS_POLICY, CONTRIBUTION_EXACT);
+    contribution_mixes(&p->asks, p->setup->self, &end);
+    if (end > policy->contribute_columns)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.contribute.columns: column %u is to be mixed up, %u are the most",
+                         end, policy->contribute_columns);
+    return check_columns(p, end);
+}
+
 static enum status price(struct party_predict *p)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX + 1];
     const size_t n = p->setup->ledger.spent(p->setup->ledger.owner, entries);
     const struct package *m = p->setup->answers.model;
+    uint32_t end;
     const struct policy_set set = {
         .roster = p->setup->roster,
         .members = p->set->members,
@@ -105,7 +189,8 @@ static enum status price(struct party_predict *p)
     if (!p->setup->ledger.takes(p->setup->ledger.owner, &p->mechanism))
         return policy_full(p->error);
     /* A row that is asked for twice is judged as its block is charged. */
-    entries[n] = policy_predicted(&p->plan, &set, p->about.rows);
+    entries[n] = policy_contributed(&p->plan, &set, p->about.rows,
+                                    p->asks.n + contribution_mixes(&p->asks, p->setup->self, &end));
     return policy_check_entries(&p->setup->config->policy, &p->plan, &set, entries, n + 1,
                                 p->error);
 }
@@ -149,7 +234,7 @@ static enum status make_net(struct party_predict *p)
     spec.rows_max = batch;
     spec.optimizer = NN_SGD;
     s = arena_init(&p->arena, nn_net_bytes(&spec) + (size_t)batch * m->cols * sizeof *p->x +
-                                  2 * (size_t)batch * sizeof *p->round.row + (size_t)WIRE_TAGS_MAX +
+                                  3 * (size_t)batch * sizeof *p->round.row + (size_t)WIRE_TAGS_MAX +
                                   PREDICT_CHECK_MAX + 8 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&p->net, &spec, &p->arena);
@@ -157,7 +242,7 @@ static enum status make_net(struct party_predict *p)
         return error_set(p->error, s, "predictions: %s", status_words(s));
     p->x = arena_alloc(&p->arena, (size_t)batch * m->cols, sizeof *p->x);
     p->round.row = arena_alloc(&p->arena, batch, sizeof *p->round.row);
-    p->round.charged = arena_alloc(&p->arena, batch, sizeof *p->round.charged);
+    p->round.charged = arena_alloc(&p->arena, 2 * (size_t)batch, sizeof *p->round.charged);
     p->check = arena_alloc(&p->arena, (size_t)WIRE_TAGS_MAX + PREDICT_CHECK_MAX, 1);
     CHECK(p->x != NULL && p->round.row != NULL && p->round.charged != NULL && p->check != NULL);
     return package_weights(m, &p->net, p->error);
@@ -184,6 +269,26 @@ static enum status make_room(struct party_predict *p)
     return predict_sizes(p);
 }
 
+static enum status parse(struct party_predict *p, const struct wire_job *job)
+{
+    enum status s;
+
+    p->contributes = job_is(job, JOB_CONTRIBUTE);
+    if (p->contributes)
+        return contribution_parse(&p->asks, &p->about, &job->text, (uint32_t)p->setup->roster->n,
+                                  p->error);
+    s = prediction_parse(&p->about, job->text.data, job->text.n, p->error);
+    if (s != STATUS_OK)
+        return s;
+    s = contribution_of(&p->asks, &p->about);
+    return s == STATUS_OK ? s : error_set(p->error, s, "predictions: %s", status_words(s));
+}
+
+static uint32_t answers(const struct party_predict *p)
+{
+    return (uint32_t)contribution_places(&p->asks, &p->about);
+}
+
 enum status predict_offer(void *state, struct actions *a, const struct wire_offer *o)
 {
     struct party_predict *p = state;
@@ -194,20 +299,26 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (p->setup->answers.rows == NULL)
         return error_set(p->error, STATUS_POLICY,
                          "data.predict: this party takes part in no prediction");
-    job_digest(digest, JOB_PREDICT, o->job.text.data, o->job.text.n);
+    job_digest(digest, o->job.kind, o->job.text.data, o->job.text.n);
     if (p->planned && memcmp(digest, p->digest, sizeof digest) != 0)
         return error_set(p->error, STATUS_PROTOCOL, "the server changed the job in its middle");
     if (!p->planned) {
-        s = prediction_parse(&p->about, o->job.text.data, o->job.text.n, p->error);
+        contribution_deinit(&p->asks); /* of an offer that was refused */
+        s = parse(p, &o->job);
         if (s == STATUS_OK)
             s = check_model(p);
     }
+    if (s == STATUS_OK)
+        s = check_allowed(p);
     if (s == STATUS_OK)
         s = check_set(p);
     if (s == STATUS_OK)
         s = check_rows(p);
     if (s == STATUS_OK)
-        s = p->setup->ledger.may_answer(p->setup->ledger.owner, p->error);
+        s = check_asks(p);
+    if (s == STATUS_OK)
+        s = p->setup->ledger.may_answer(p->setup->ledger.owner, p->planned ? 0 : answers(p),
+                                        p->error);
     if (s == STATUS_OK)
         s = price(p);
     if (s == STATUS_OK && !p->planned)
@@ -215,8 +326,10 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s != STATUS_OK)
         return s;
     if (!p->planned)
-        log_info("%s asks for %u rows by the model of run %s", p->setup->roster->server.name,
-                 p->about.rows, p->about.run);
+        log_info("%s asks for %u rows%s by the model of run %s, for %s, each %u times",
+                 p->setup->roster->server.name, p->about.rows,
+                 p->contributes ? ", to tell contributions," : "", p->about.run, p->about.by,
+                 p->asks.n);
     memcpy(p->digest, digest, sizeof digest);
     p->planned = true;
     return STATUS_OK;

@@ -6,6 +6,9 @@
  * and told to nobody; but where sums are exact (prediction_is_exact) such an answer would show what
  * the others hold, and later what this party does, so that the job is refused there.
  *
+ * A job of contributions (common/flow/contribution.h) is played by the same files: predictions are
+ * one question, and it has several.
+ *
  *   offer.c    the text and its price      round.c   one round: charge, embed, protect, send
  *   witness.c  how far ledgers have come   predict.c the table of functions (party/job.h)
  *
@@ -17,6 +20,7 @@
 #include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/crypto/digest.h"
+#include "common/flow/contribution.h"
 #include "common/flow/prediction.h"
 #include "common/flow/trail.h"
 #include "common/nn/net.h"
@@ -28,11 +32,13 @@ enum { PREDICT_CHECK_MAX = 1024 }; /* bytes of check elements, tags apart */
 /* The round under way. */
 struct predict_round {
     uint64_t number, place;
+    struct contribution_round at;
     uint32_t rows, known, unknown;
     uint32_t *row;     /* by row of the round: of the table; SIZE of the table: unknown */
-    uint32_t *charged; /* known of them */
+    uint32_t *charged; /* charged_n of them: the known ones; mixing: then whose column each gets */
+    uint32_t charged_n;
     uint8_t view[WIRE_DIGEST_BYTES], dither[WIRE_DIGEST_BYTES];
-    bool again;              /* its rows were asked for before */
+    bool counted;            /* its rows were asked for before, and which of them are unknown */
     bool relay_due, summing; /* summing: what is worked on are the others' shares */
 };
 
@@ -40,6 +46,7 @@ struct predict_round {
  * what ids they were, and in how many rounds they were new, or not. */
 struct predict_asked {
     uint64_t place, until, once, again;
+    uint32_t row; /* of the job, the first of them */
     uint8_t ids[DIGEST_BYTES];
 };
 
@@ -51,8 +58,9 @@ struct party_predict {
     struct error *error;
     struct spans *spans;
 
-    bool planned;
+    bool planned, contributes;
     struct prediction about;
+    struct contribution asks;
     struct plan plan; /* prediction_plan() of the model's */
     uint8_t digest[WIRE_DIGEST_BYTES];
     struct account_entry mechanism;

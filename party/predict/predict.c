@@ -1,4 +1,5 @@
-/* predict.c -- the job `predict` at a party: life, and who of this folder gets which event.
+/* predict.c -- the jobs `predict` and `contribute` at a party: life, and who of this folder gets
+ * which event.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/predict/predict.h"
@@ -161,6 +162,7 @@ static void end(void *state, struct actions *a)
         .mechanism = p->mechanism,
         .purpose = PURPOSE_EVALUATE_TEST,
         .predicts = true,
+        .contributes = p->contributes,
         .plan = p->digest,
         .give_back = true,
         .seen = p->seen,
@@ -202,6 +204,7 @@ static void free_job(void *state)
     rng_deinit(&p->noise);
     digest_deinit(&p->hash);
     arena_deinit(&p->arena);
+    contribution_deinit(&p->asks);
     if (p->payload != NULL) /* shares that a failure left unsealed */
         secret_wipe(p->payload, p->payload_max);
     mem_free(p->payload);
@@ -231,27 +234,15 @@ static enum status new_job(void **state, const struct party_host *host)
     return s;
 }
 
-const struct party_job party_predict_job = {
-    .kind = JOB_PREDICT,
-    .new = new_job,
-    .free = free_job,
-    .join = join,
-    .offer = predict_offer,
-    .digest = digest,
-    .ready = ready,
-    .say = say,
-    .begin = begin,
-    .confirm = confirm,
-    .check = check,
-    .start = start,
-    .message = message,
-    .work = predict_work,
-    .done = done,
-    .timer = timer,
-    .patience_ms = patience_ms,
-    .lost = lost,
-    .dismissed = dismissed,
-    .end = end,
-    .save = save,
-    .report = report,
-};
+/* Both are played alike: what they are about is in the text. */
+#define PREDICTS(name)                                                                             \
+    {                                                                                              \
+        .kind = name, .new = new_job, .free = free_job, .join = join, .offer = predict_offer,      \
+        .digest = digest, .ready = ready, .say = say, .begin = begin, .confirm = confirm,          \
+        .check = check, .start = start, .message = message, .work = predict_work, .done = done,    \
+        .timer = timer, .patience_ms = patience_ms, .lost = lost, .dismissed = dismissed,          \
+        .end = end, .save = save, .report = report,                                                \
+    }
+
+const struct party_job party_predict_job = PREDICTS(JOB_PREDICT);
+const struct party_job party_contribute_job = PREDICTS(JOB_CONTRIBUTE);

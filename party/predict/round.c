@@ -10,6 +10,7 @@
 
 #include "common/base/log.h"
 #include "common/base/subnormal.h"
+#include "common/daemon/package.h"
 #include "common/data/table.h"
 #include "common/flow/dither.h"
 #include "common/secagg/draw.h"
@@ -30,6 +31,14 @@ static void arm(const struct party_predict *p, struct actions *a)
 
 /* --- what is asked --- */
 
+/* The round under way mixes up this column here; NULL: none. */
+static const struct contribution_ask *mixes_here(const struct party_predict *p)
+{
+    const struct contribution_ask *a = &p->asks.ask[p->round.at.ask];
+
+    return a->mixes && a->party == p->setup->self ? a : NULL;
+}
+
 static enum status find_rows(struct party_predict *p, const struct wire_bytes *ids)
 {
     const struct table *t = p->setup->answers.rows;
@@ -48,6 +57,7 @@ static enum status find_rows(struct party_predict *p, const struct wire_bytes *i
         else
             r->unknown++;
     }
+    r->charged_n = r->known;
     return at == ids->n ? STATUS_OK
                         : violation(p, "names more rows than it asks for: place", r->place);
 }
@@ -59,22 +69,23 @@ static enum status find_rows(struct party_predict *p, const struct wire_bytes *i
 static enum status count_asked(struct party_predict *p, const struct wire_bytes *ids)
 {
     struct predict_asked *n = &p->asked;
+    const bool before = n->once > 0 && p->round.at.row == n->row;
     uint8_t digest[DIGEST_BYTES];
 
     digest_sha256(digest, ids->data, ids->n);
     if (n->once > 0 && p->round.place < n->place)
         return violation(p, "asks again for rows that all have answered: place", p->round.place);
-    if (n->once > 0 && p->round.place == n->place && memcmp(digest, n->ids, sizeof digest) != 0)
+    if (before && memcmp(digest, n->ids, sizeof digest) != 0)
         return violation(p, "asks for other rows than before: place", p->round.place);
+    p->round.counted = before;
+    n->row = p->round.at.row;
     n->place = p->round.place;
     memcpy(n->ids, digest, sizeof digest);
     if (p->round.place >= n->until) {
         n->until = p->round.place + p->round.rows;
         n->once++;
-        p->round.again = false;
         return STATUS_OK;
     }
-    p->round.again = true;
     if (++n->again > WIRE_AGAIN_MAX + n->once) {
         return error_set(p->error, STATUS_PROTOCOL,
                          "%llu rounds were opened again, and %llu once: some member, or the "
@@ -84,11 +95,25 @@ static enum status count_asked(struct party_predict *p, const struct wire_bytes 
     return STATUS_OK;
 }
 
-static enum status plan_round(struct party_predict *p, const struct wire_broadcast *b)
+/* A row with another's column carries both records' values: each row of the round is charged for
+ * itself, and for the place that its column goes to.  Which that is everybody may know. */
+static enum status mix_rows(struct party_predict *p)
 {
     struct predict_round *r = &p->round;
     enum status s;
-    const uint32_t left = b->place < p->about.rows ? p->about.rows - (uint32_t)b->place : 0;
+
+    memcpy(r->charged + r->known, r->charged, r->known * sizeof *r->charged);
+    r->charged_n = 2 * r->known;
+    s = coalitions_shuffle(r->charged + r->known, r->known, p->asks.seed, p->setup->self, "mixed",
+                           r->place);
+    return s == STATUS_OK ? s : error_set(p->error, s, "round: %s", status_words(s));
+}
+
+static enum status plan_round(struct party_predict *p, const struct wire_broadcast *b)
+{
+    struct predict_round *r = &p->round;
+    struct contribution_round at;
+    enum status s;
 
     if (b->generation != p->set->generation)
         return violation(p, "sends a broadcast of another generation,", b->generation);
@@ -99,14 +124,17 @@ static enum status plan_round(struct party_predict *p, const struct wire_broadca
     if (b->round <= r->number)
         return violation(p, "opens a round that does not grow,", b->round);
     /* From where an earlier generation may have ended, then one after the other. */
-    if (left == 0 || b->place % p->about.batch != 0 ||
-        (r->number > 0 && b->place != r->place + p->about.batch))
+    if (!contribution_at(&at, &p->asks, &p->about, b->place) ||
+        (r->number > 0 && b->place != r->place + r->rows))
         return violation(p, "asks for rows out of order: place", b->place);
     r->number = b->round;
     r->place = b->place;
-    r->rows = left < p->about.batch ? left : p->about.batch;
+    r->at = at;
+    r->rows = at.rows;
     s = count_asked(p, &b->ids);
-    return s == STATUS_OK ? find_rows(p, &b->ids) : s;
+    if (s == STATUS_OK)
+        s = find_rows(p, &b->ids);
+    return s == STATUS_OK && mixes_here(p) != NULL ? mix_rows(p) : s;
 }
 
 /* Beside a later answer, or what the others hold, such an answer would show a row (parts.h). */
@@ -134,12 +162,14 @@ enum status predict_broadcast(struct party_predict *p, struct actions *a,
         .mechanism = p->mechanism,
         .purpose = PURPOSE_EVALUATE_TEST,
         .predicts = true,
-        .unknown = p->round.again ? 0 : p->round.unknown, /* these are counted */
+        .contributes = p->contributes,
+        .asked = p->round.rows,
+        .unknown = p->round.counted ? 0 : p->round.unknown,
         .plan = p->digest,
         .place = p->round.place,
         .rounds = 1,
         .rows = p->round.charged,
-        .n = cannot_answer(p) ? 0 : p->round.known,
+        .n = cannot_answer(p) ? 0 : p->round.charged_n,
         .seen = p->seen,
         .seen_n = p->setup->roster->n,
     };
@@ -155,7 +185,7 @@ enum status predict_charged(struct party_predict *p, struct actions *a)
         return error_set(p->error, STATUS_DATA,
                          "an id has no row here, which without noise cannot be answered");
     }
-    p->released += p->round.known;
+    p->released += p->round.charged_n;
     p->round.summing = false;
     actions_add(a, ACTION_WORK)->flops = nn_net_flops(&p->net.spec, p->round.rows);
     return STATUS_OK;
@@ -187,13 +217,33 @@ static void view_round(struct party_predict *p)
     trail_view(p->round.view, &p->hash, &p->trail, &at);
 }
 
+/* A column is all that is made of it: its features stand side by side, and may be none. */
+static void mix(struct party_predict *p, uint32_t column)
+{
+    const struct table *t = p->setup->answers.rows;
+    const struct predict_round *r = &p->round;
+    const struct schema *schema = &p->setup->answers.model->schema;
+    const size_t width = schema_width(&schema->column[column]);
+    size_t first = 0;
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i < column; i++)
+        first += schema_width(&schema->column[i]);
+    for (uint32_t i = 0; i < r->rows; i++)
+        if (r->row[i] < t->rows)
+            memcpy(p->x + i * t->cols + first,
+                   t->x + (size_t)r->charged[r->known + k++] * t->cols + first,
+                   width * sizeof *p->x);
+}
+
 /* Zeros for whoever is left out and for what is unknown: a constant that no record is in. */
 static float *embed(struct party_predict *p)
 {
     const struct table *t = p->setup->answers.rows;
     const struct predict_round *r = &p->round;
     const size_t cols = t->cols, width = p->plan.model.embedding;
-    const bool absent = p->about.absent[p->setup->self];
+    const bool absent = coalition_lacks(&p->asks.ask[r->at.ask].of, p->setup->self);
+    const struct contribution_ask *mixes = mixes_here(p);
     float *h;
 
     for (uint32_t i = 0; i < r->rows; i++) {
@@ -204,6 +254,8 @@ static float *embed(struct party_predict *p)
         else
             memset(to, 0, cols * sizeof *to);
     }
+    if (mixes != NULL)
+        mix(p, mixes->column);
     /* The net's own room, and nobody goes back through it. */
     h = (float *)(uintptr_t)nn_net_forward(&p->net, p->x, r->rows);
     for (uint32_t i = 0; i < r->rows; i++)

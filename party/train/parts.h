@@ -5,6 +5,7 @@
  *
  *   train.c    the table of functions (party/job.h), and what follows of each event
  *   plan.c     an offer: its plan, its price, and room in each part for what it asks for
+ *   from.c     the model that a plan goes on from
  *   catchup.c  AGREE: steps that were missed
  *   play.c     ROUND, STREAM, SHARE, SUM
  *   close.c    checkpoints on their way, and CLOSE
@@ -48,6 +49,9 @@ struct party_train {
 /* The plan of an offer, or of what was saved; fixes models and buffers for the job's life. */
 enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n) MUST_USE;
 enum status party_train_offer(void *state, struct actions *a, const struct wire_offer *o) MUST_USE;
+
+/* from.c: under training.from, once there is a bottom. */
+enum status party_from_load(struct party_train *p) MUST_USE;
 
 /* catchup.c: on towards the hello: the first checkpoint, the missed steps, then PARTY_READY.  Comes
  * back here after each. */

@@ -49,6 +49,8 @@ enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n
         s = make_room(p, text, n);
     if (s == STATUS_OK)
         s = party_learner_load(&p->learner, c, setup, err);
+    if (s == STATUS_OK)
+        s = party_from_load(p);
     if (s != STATUS_OK)
         return s;
     c->mode = party_mode_of(&c->plan);
@@ -183,7 +185,9 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
         .n = p->host->set->members_n,
         .self = setup->self,
         .done = goes_on_from(p, offered),
-        .bottom = policy_bottom_of(setup->config, spent, n),
+        .bottom = plan->training.from[0] != 0
+                      ? policy_bottom_kept(p->purse.before, setup->config, spent, n)
+                      : policy_bottom_of(setup->config, spent, n),
         .repeats = p->purse.repeats,
         .persons = setup->data.persons,
         .together = p->purse.together,

@@ -2,7 +2,8 @@
  * charges, releases that are reserved, how far everybody's ledger is known to have come.
  *
  * Written by charge.c and, what is in `witness`, by witness.c; the last three fields by plan.c,
- * which prices a plan, or out of a checkpoint by resume.c.
+ * which prices a plan, or out of a checkpoint by resume.c; `before` by
+ * from.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +11,7 @@
 #define COLONNADE_PARTY_TRAIN_PURSE_H
 
 #include "common/privacy/account.h"
+#include "party/policy.h"
 #include "party/train/course.h"
 #include "party/train/learner.h"
 #include "party/train/task.h"
@@ -64,8 +66,9 @@ struct party_purse {
     struct party_opened opened;
     uint32_t *rows; /* of one charge */
     size_t rows_max;
-    bool steps_cost; /* model.train dp: a local step does, whenever it is taken */
-    bool raw;        /* the bottom has been priced as raw: for good */
+    bool steps_cost;             /* model.train dp: a local step does, whenever it is taken */
+    bool raw;                    /* the bottom has been priced as raw: for good */
+    struct policy_bottom before; /* under training.from: what its model was made with (from.c) */
     struct validate_repeats repeats;
     uint32_t together; /* rows of one person at most in one batch of the plan */
 };

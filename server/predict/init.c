@@ -1,4 +1,4 @@
-/* init.c -- a job of predictions is made, and unmade.
+/* init.c -- a job of predictions, or of contributions, is made, and unmade.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/predict/predict.h"
@@ -15,28 +15,61 @@
 
 _Static_assert((int)PREDICTION_RUN_MAX == (int)PACKAGE_RUN_MAX, "a run has one name");
 
+static enum status say_one(struct server_predict *p, struct error *err)
+{
+    enum status s = contribution_of(&p->asks, &p->about);
+
+    if (s == STATUS_OK)
+        s = prediction_print(&p->about, &p->text);
+    if (s != STATUS_OK)
+        return error_set(err, s, "predictions: %s", status_words(s));
+    job_digest(p->digest, JOB_PREDICT, p->text.data, p->text.len);
+    return STATUS_OK;
+}
+
+static enum status say_asks(struct server_predict *p, struct error *err)
+{
+    const struct contribution *of = p->asked.asks;
+    enum status s = contribution_init(&p->asks, of->n);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "contributions: %s", status_words(s));
+    p->asks.seed = of->seed;
+    memcpy(p->asks.ask, of->ask, of->n * sizeof *of->ask);
+    if (prediction_is_exact(&p->plan))
+        return error_set(err, STATUS_CONFIG, CONTRIBUTION_EXACT);
+    if (contribution_places(&p->asks, &p->about) > PREDICTION_ROWS_MAX)
+        return error_set(err, STATUS_CONFIG,
+                         "contributions: %u rows, %u times each: more than one job can have",
+                         p->about.rows, of->n);
+    if (contribution_print(&p->asks, &p->about, &p->text) != STATUS_OK)
+        return error_set(err, STATUS_CONFIG,
+                         "contributions: %u questions are more than an offer holds: ask for fewer "
+                         "permutations or columns",
+                         of->n);
+    job_digest(p->digest, JOB_CONTRIBUTE, p->text.data, p->text.len);
+    return STATUS_OK;
+}
+
 static enum status say_about(struct server_predict *p, struct error *err)
 {
     const struct package *m = p->asked.model;
     struct prediction *about = &p->about;
     const uint32_t most = prediction_batch_max(&p->plan);
-    enum status s;
 
     snprintf(about->run, sizeof about->run, "%s", m->run);
     memcpy(about->plan, m->plan_sha256, sizeof about->plan);
     memcpy(about->trail, m->trail, sizeof about->trail);
-    memcpy(about->absent, p->asked.absent, sizeof about->absent);
+    if (p->asked.asks == NULL)
+        memcpy(about->absent, p->asked.absent, sizeof about->absent);
+    memcpy(about->by, p->asked.by, sizeof about->by);
     about->rows = p->asked.rows;
     about->batch = about->rows < most ? about->rows : most;
     if (prediction_is_exact(&p->plan) && prediction_leaves_out(about))
         return error_set(err, STATUS_CONFIG,
                          "absent parties, under an encoding without noise: beside an answer with "
                          "all of them it would show what is theirs");
-    s = prediction_print(about, &p->text);
-    if (s != STATUS_OK)
-        return error_set(err, s, "predictions: %s", status_words(s));
-    job_digest(p->digest, JOB_PREDICT, p->text.data, p->text.len);
-    return STATUS_OK;
+    return p->asked.asks != NULL ? say_asks(p, err) : say_one(p, err);
 }
 
 static enum status make_head(struct server_predict *p)
@@ -57,7 +90,8 @@ static enum status make_head(struct server_predict *p)
     p->target = arena_alloc(&p->arena, (size_t)batch * shape.targets, sizeof(float));
     CHECK(p->fused != NULL && p->target != NULL);
     memset(p->target, 0, (size_t)batch * shape.targets * sizeof(float));
-    p->scores = mem_alloc(p->about.rows, shape.outputs * sizeof(float));
+    p->places = contribution_places(&p->asks, &p->about);
+    p->scores = mem_alloc(p->places, shape.outputs * sizeof(float));
     return p->scores != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -79,6 +113,11 @@ static enum status make_sums(struct server_predict *p)
     p->check_bytes = secagg_check_bytes(agg, &p->shape);
     p->payload_max = secagg_payload_bytes(agg, &p->shape, p->shape.values_max);
     return server_relay_new(p);
+}
+
+static size_t rounds_of(const struct server_predict *p)
+{
+    return ((size_t)p->about.rows + p->about.batch - 1) / p->about.batch * p->asks.n;
 }
 
 static enum status init(struct server_predict *p, const struct server_setup *setup,
@@ -105,11 +144,12 @@ static enum status init(struct server_predict *p, const struct server_setup *set
     if (s == STATUS_OK)
         s = make_sums(p);
     if (s == STATUS_OK)
-        s = server_missing_new(&p->missing, &p->about);
+        s = server_missing_new(&p->missing, rounds_of(p));
     if (s != STATUS_OK)
         return error_set(err, s, "predictions: %s", status_words(s));
     p->head.center = m->center;
     p->head.spread = m->spread;
+    p->head.temperature = m->temperature;
     return package_weights(m, &p->head.net, err);
 }
 
@@ -137,6 +177,7 @@ void server_predict_free(struct server_predict *p)
     secagg_server_free(p->sum);
     server_relay_free(p);
     server_missing_free(&p->missing);
+    contribution_deinit(&p->asks);
     digest_deinit(&p->hash);
     arena_deinit(&p->arena);
     mem_free(p->scores);
@@ -149,7 +190,7 @@ static uint32_t smallest(const struct server_predict *p, uint32_t all)
 {
     const uint32_t least = aggregation_of(&p->plan)->least(&p->plan), asked = p->asked.min_parties;
 
-    if (asked == 0 || prediction_is_exact(&p->plan))
+    if (asked == 0 || prediction_is_exact(&p->plan) || p->asked.asks != NULL)
         return all;
     return asked < least ? least : asked < all ? asked : all;
 }
@@ -161,7 +202,7 @@ struct server_terms server_predict_terms(const struct server_predict *p,
     static const struct table none = {0};
     return (struct server_terms){
         .roster = setup->roster,
-        .kind = JOB_PREDICT,
+        .kind = p->asked.asks != NULL ? JOB_CONTRIBUTE : JOB_PREDICT,
         .text = {p->text.data, p->text.len},
         .digest = p->digest,
         .straggler = STRAGGLER_WAIT,
@@ -189,8 +230,10 @@ struct predict_scored server_predict_scored(const struct server_predict *p)
         .outputs = p->head.outputs,
         .columns = p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs,
         .scores = p->scores,
-        .rows = p->place,
+        .rows = (uint32_t)p->place,
         .batch = p->about.batch,
         .missing = p->missing.of,
+        .asks = p->asked.asks != NULL ? &p->asks : NULL,
+        .about = &p->about,
     };
 }

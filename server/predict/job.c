@@ -1,4 +1,5 @@
-/* job.c -- predictions as a federation sees them: the table, and one round after the other.
+/* job.c -- predictions and contributions as a federation sees them: the table, and one round after
+ * the other.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/predict/predict.h"
@@ -10,6 +11,8 @@
 #include "server/away.h"
 #include "server/members.h"
 #include "server/seats.h"
+
+#include <string.h>
 
 /* --- a set comes together --- */
 
@@ -24,7 +27,6 @@ static enum status prepare(void *state)
     p->shape.parties = n;
     p->relay.tags = secagg_tag_bytes(agg, &p->shape);
     p->check_bytes = secagg_check_bytes(agg, &p->shape);
-    server_missing_begin(&p->missing, &p->about, &p->fed->set, p->plan.shape.parties);
     secagg_server_free(p->sum);
     p->sum = NULL;
     if (s == STATUS_OK)
@@ -45,9 +47,12 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
 {
     const bool shares = secagg_shares(p->plan.protocol.aggregation);
     const enum phase phase = shares ? PHASE_SHARE : PHASE_ROUND;
-    const uint32_t left = p->about.rows - p->place;
+    struct contribution_round at;
 
-    p->rows = left < p->about.batch ? left : p->about.batch;
+    CHECK(contribution_at(&at, &p->asks, &p->about, p->place));
+    p->rows = at.rows;
+    p->ask = &p->asks.ask[at.ask];
+    server_missing_begin(&p->missing, &p->ask->of, &p->fed->set, p->plan.shape.parties);
     p->number++;
     p->relay.in = 0;
     secagg_begin(p->sum, server_predict_values(p));
@@ -64,7 +69,7 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
                                 .purpose = PURPOSE_EVALUATE_TEST,
                                 .round = p->number,
                                 .place = p->place,
-                                .ids = ids_of(p, p->place, p->rows)};
+                                .ids = ids_of(p, at.row, at.rows)};
     server_arm_phase(p->fed, a, false);
     return next_of(NEXT_WAIT);
 }
@@ -80,8 +85,10 @@ static struct server_next begin(void *state, struct actions *a)
 {
     struct server_predict *p = state;
 
-    log_info("asking %u parties for rows %u to %u of %u, by the model of run %s", p->fed->set.n,
-             p->place + 1, p->about.rows, p->about.rows, p->about.run);
+    log_info("asking %u parties for %s %llu to %llu of %llu, by the model of run %s, for %s",
+             p->fed->set.n, p->asked.asks == NULL ? "rows" : "answers",
+             (unsigned long long)p->place + 1, (unsigned long long)p->places,
+             (unsigned long long)p->places, p->about.run, p->about.by);
     return open_round(p, a);
 }
 
@@ -167,6 +174,27 @@ static bool lost(void *state, bool had_answered)
     return false;
 }
 
+/* Of what is in `fused`, of so many rows, without those of missing.now. */
+static void score(struct server_predict *p, uint32_t rows, float *out)
+{
+    nn_head_fuse(&p->head, p->fused, rows);
+    if (nn_net_table(&p->head.net) != NULL)
+        nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, rows);
+    (void)nn_head_forward(&p->head, p->fused, p->target, rows, false);
+    nn_head_predict(&p->head, out, rows);
+}
+
+void server_predict_nobody(struct server_predict *p, float *out)
+{
+    const uint64_t mode = subnormal_flush();
+
+    for (uint32_t i = 0; i < p->plan.shape.parties; i++)
+        p->missing.now[i] = true;
+    memset(p->fused, 0, p->head.inputs * sizeof *p->fused);
+    score(p, 1, out);
+    subnormal_restore(mode);
+}
+
 static void work(void *state, struct actions *out)
 {
     struct server_predict *p = state;
@@ -176,11 +204,7 @@ static void work(void *state, struct actions *out)
     p->worked = secagg_combine(p->sum, p->fused, p->plan.model.embedding, &p->fed->error);
     if (p->worked == STATUS_OK) {
         server_missing_spread(p->fused, &p->head, &p->fed->set, p->rows);
-        nn_head_fuse(&p->head, p->fused, p->rows);
-        if (nn_net_table(&p->head.net) != NULL)
-            nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, p->rows);
-        (void)nn_head_forward(&p->head, p->fused, p->target, p->rows, false);
-        nn_head_predict(&p->head, p->scores + (size_t)p->place * p->head.outputs, p->rows);
+        score(p, p->rows, p->scores + p->place * p->head.outputs);
     }
     subnormal_restore(mode);
 }
@@ -195,13 +219,13 @@ static struct server_next done(void *state, struct actions *a, const struct erro
         return next_of(NEXT_FAIL);
     }
     p->rounds++;
-    server_missing_scored(&p->missing, p->place / p->about.batch);
+    server_missing_scored(&p->missing, p->rounds - 1);
     p->place += p->rows; /* these are never asked for again */
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
     server_step_forward(p->fed);
     server_late_wishes_repaid(p->fed);
-    if (p->place == p->about.rows)
+    if (p->place == p->places)
         return next_finish(OUTCOME_COMPLETED);
     return server_away_back(p->fed) ? next_of(NEXT_SET) : open_round(p, a);
 }
@@ -210,7 +234,7 @@ static enum server_job_state job_state(const void *state)
 {
     const struct server_predict *p = state;
 
-    return p->place == p->about.rows ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
+    return p->place == p->places ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
 }
 
 static struct server_next complete(void *state, struct actions *a)

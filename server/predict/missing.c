@@ -10,10 +10,8 @@
 
 #include <string.h>
 
-enum status server_missing_new(struct predict_missing *m, const struct prediction *about)
+enum status server_missing_new(struct predict_missing *m, size_t rounds)
 {
-    const size_t rounds = ((size_t)about->rows + about->batch - 1) / about->batch;
-
     m->of = mem_alloc(rounds, PREDICT_SET_WORDS * sizeof *m->of);
     return m->of != NULL ? STATUS_OK : STATUS_MEMORY;
 }
@@ -23,13 +21,13 @@ void server_missing_free(struct predict_missing *m)
     mem_free(m->of);
 }
 
-void server_missing_begin(struct predict_missing *m, const struct prediction *about,
+void server_missing_begin(struct predict_missing *m, const struct coalition *asked,
                           const struct server_set *set, uint32_t parties)
 {
     for (uint32_t i = 0; i < WIRE_MEMBERS_MAX; i++)
         m->now[i] = i < parties;
     for (uint32_t k = 0; k < set->n; k++)
-        m->now[set->member[k]] = about->absent[set->member[k]];
+        m->now[set->member[k]] = coalition_lacks(asked, set->member[k]);
 }
 
 /* From the last value to the first: none is written where one is still to be read, since a member's

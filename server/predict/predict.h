@@ -1,5 +1,6 @@
-/* predict.h -- the job `predict` at the server: ids out, sums of protected embeddings in, scores by
- * the head of a finished run.
+/* predict.h -- the jobs `predict` and `contribute` at the server: ids out, sums of protected
+ * embeddings in, scores by the head of a finished run; of contributions, several questions about
+ * each round's rows (common/flow/contribution.h).
  *
  * Rounds of rows in the order of the ids, each by all parties, or by those who are there
  * (server/away.c).  A generation that ends in between costs the round that was under way, which is
@@ -17,6 +18,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/buf.h"
+#include "common/flow/contribution.h"
 #include "common/flow/prediction.h"
 #include "common/metrics/spans.h"
 #include "common/nn/head.h"
@@ -37,7 +39,7 @@ enum { PREDICT_SET_WORDS = WIRE_MEMBERS_MAX / 64 };
 
 /* Who is missing, by roster index: left out by the text of the job, or away. */
 struct predict_missing {
-    bool now[WIRE_MEMBERS_MAX]; /* from the rounds of this generation */
+    bool now[WIRE_MEMBERS_MAX]; /* from the round under way */
     uint64_t *of;               /* from each that was scored: PREDICT_SET_WORDS, a bit for each */
 };
 
@@ -45,14 +47,15 @@ struct server_predict {
     struct server_federation *fed;
     struct server_question asked;
     struct prediction about;
+    struct contribution asks; /* of predictions one */
     struct plan plan;
-    struct buf text; /* canonical, of `about` */
+    struct buf text; /* canonical, of both */
     uint8_t digest[WIRE_DIGEST_BYTES];
 
     struct arena arena;
     struct nn_head head;
     float *fused, *target; /* of a round; targets are zeros, and nobody looks at the loss */
-    float *scores;         /* rows x outputs, the first `place` of which are there */
+    float *scores;         /* answers x outputs, the first `place` of which are there */
 
     struct secagg_shape shape;
     struct secagg_server *sum;
@@ -62,7 +65,9 @@ struct server_predict {
     struct digest hash;
     uint8_t dither[WIRE_DIGEST_BYTES];
 
-    uint32_t place, rows; /* of the round under way: its first row, how many */
+    uint64_t places, place;             /* answers in all; of the round under way its first one */
+    uint32_t rows;                      /* of it */
+    const struct contribution_ask *ask; /* what it asks */
     uint64_t number, rounds;
     enum status worked;
     struct spans spans;
@@ -83,17 +88,21 @@ struct predict_scored {
     enum nn_loss loss;
     uint32_t outputs, columns; /* columns: as they are written; of sigmoid both classes */
     const float *scores;
-    uint32_t rows;           /* the first ones, that there are scores of */
-    uint32_t batch;          /* so many of them in each round, one set has answered */
-    const uint64_t *missing; /* from each round (struct predict_missing) */
+    uint32_t rows;                   /* the first ones, that there are scores of */
+    uint32_t batch;                  /* so many of them in each round, one set has answered */
+    const uint64_t *missing;         /* from each round (struct predict_missing) */
+    const struct contribution *asks; /* of contributions scores are in the order of its places */
+    const struct prediction *about;
 };
 struct predict_scored server_predict_scored(const struct server_predict *p);
+/* What the head says of a row of which nobody is asked: `outputs` scores. */
+void server_predict_nobody(struct server_predict *p, float *out);
 
 /* missing.c */
-enum status server_missing_new(struct predict_missing *m, const struct prediction *about) MUST_USE;
+enum status server_missing_new(struct predict_missing *m, size_t rounds) MUST_USE;
 void server_missing_free(struct predict_missing *m);
-/* With this set, of so many parties. */
-void server_missing_begin(struct predict_missing *m, const struct prediction *about,
+/* With this set, of so many parties, and this question. */
+void server_missing_begin(struct predict_missing *m, const struct coalition *asked,
                           const struct server_set *set, uint32_t parties);
 /* A concatenation of the set's columns, `rows` rows for this head, to one of all parties', with
  * zeros between. */

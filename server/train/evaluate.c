@@ -121,6 +121,7 @@ void server_sweep_told(struct server_trainer *t, struct server_report *r)
     score_board_read(&t->scores.validate, &r->measured.scored.validate);
     score_board_read(&t->scores.test, &r->measured.scored.test);
     score_board_read(train, &r->measured.scored.train);
+    calibrate(&r->measured.scored.calibrated, &t->scores.validate, &t->scores.test);
     r->measured.sweeps = t->sweep.number;
     r->epochs = server_trainer_epochs(t);
     check_target(t, r);

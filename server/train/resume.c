@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 11 };
+enum { RESUME_VERSION = 12 };
 
 struct kept {
     uint32_t version;
@@ -41,6 +41,8 @@ struct kept {
         KEPT_METRIC(of, SCORE_AUPRC), KEPT_METRIC(of, SCORE_F1), KEPT_METRIC(of, SCORE_R2),        \
         KEPT_METRIC(of, SCORE_MAE), KEPT_METRIC(of, SCORE_RMSE), KEPT_METRIC(of, SCORE_AUC_MICRO), \
         KEPT_METRIC(of, SCORE_AUPRC_MICRO), KEPT_METRIC(of, SCORE_F1_MICRO)
+
+#define KEPT_CALIBRATION(of) KEPT(of.temperature), KEPT(of.rows), KEPT(of.before), KEPT(of.after)
 
 static const struct record_field kept_field[] = {
     KEPT(version),
@@ -81,6 +83,7 @@ static const struct record_field kept_field[] = {
     KEPT_SCORE(scored.train),
     KEPT_SCORE(scored.validate),
     KEPT_SCORE(scored.test),
+    KEPT_CALIBRATION(scored.calibrated),
     KEPT(best.yes),
     KEPT(best.step),
     KEPT(best.epoch),
@@ -90,6 +93,7 @@ static const struct record_field kept_field[] = {
     KEPT_SCORE(best.scored.train),
     KEPT_SCORE(best.scored.validate),
     KEPT_SCORE(best.scored.test),
+    KEPT_CALIBRATION(best.scored.calibrated),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 

@@ -88,7 +88,8 @@ enum status server_trainer_load(struct server_trainer *t, struct error *err)
     struct nn_net *net = &t->head.top.net;
 
     if (safetensors_parse(net, t->setup->weights, t->setup->weights_n, err) != STATUS_OK)
-        return error_wrap(err, "model.load");
+        return error_wrap(err, "%s",
+                          t->plan->training.from[0] != 0 ? "training.from" : "model.load");
     nn_net_limit(net);
     return STATUS_OK;
 }

@@ -29,8 +29,10 @@ clear=--set\ protocol.aggregation=clear
     kind 3 scalar 500000000 $clear --set protocol.encoding=scalar --set protocol.bits=4
     kind 3 lattice 500000000 $clear --set protocol.encoding=lattice --set protocol.bits=4
     kind 3 topk 999999999 $clear --set protocol.encoding=topk
+    kind 3 tempered 10000 $clear --set protocol.encoding=float32 --set data.validate=0.3
     kind 1 alone 10000 $clear --set protocol.encoding=float32 --party '1:policy.min_parties=1'
 }
+expect 0 '^temperature' 'a run with rows to choose by has a temperature' "$vfl" models --state tempered/server show
 kind 3 masked-gaussian 999999999 --set protocol.encoding=gaussian
 kind 3 coded-pbm 999999999 --set protocol.aggregation=coded --set protocol.pbm.trials=16
 # Between two points of the grid, which are 3e-5 apart, float32 and numpy may each take the other one.

@@ -62,4 +62,9 @@ expect 0 '' 'are the classes of their scores' python3 agrees.py named well sick
 expect 6 'nowhere' 'where it cannot be written, no run begins' \
     "$vfl" cluster --parties 3 --set training.epochs=1 --quiet --scores nowhere/s.csv --out unwritten
 expect 1 '' 'and nothing is released' test -e unwritten/server/models
+
+expect 0 '^warning   .*far above that of guessing' 'a model that went astray is called one' \
+    "$vfl" cluster --parties 2 --seed 5 --set protocol.aggregation=clear --set protocol.encoding=float32 \
+    --set training.learning_rate=900 --out astray
+
 closing

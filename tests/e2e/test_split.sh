@@ -182,4 +182,40 @@ own party-1-train.idx --idx-train own/party-1-train.idx,l.idx --parties 2
 own party-2-predict.idx --idx-predict own/party-2-predict.idx --parties 2
 source=l.idx
 own party-2-test.idx --idx-train i.idx,own/party-2-test.idx --parties 2
+
+# --- arrays of NumPy: 3 rows of 4 float32, row i being 4 i, 4 i + 1, ... ---
+array() { # SHAPE FORMAT NUMBER...
+    python3 - "$@" <<'PY'
+import struct, sys
+shape, form, numbers = sys.argv[1], sys.argv[2], [float(n) for n in sys.argv[3:]]
+head = "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }" % (form, shape)
+head += ' ' * (-(len(head) + 11) % 64) + '\n'
+sys.stdout.buffer.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode())
+sys.stdout.buffer.write(struct.pack('<%d%s' % (len(numbers), {'f4': 'f', 'f8': 'd'}[form]), *numbers))
+PY
+}
+array '(3, 4)' f4 0 1 2 3 4 5 6 7 8 9 10 11 >x.npy
+printf 'who,label\na,5\nb,6\nc,7\n' >l.csv
+expect 0 'features 4' 'an array is cut by its columns' \
+    "$vfl" split --out n --npy-train x.npy,l.csv --npy-test x.npy,l.csv --columns 1+4,2-3
+array '(3, 2)' f4 0 3 4 7 8 11 >want.npy
+expect 0 '' 'into arrays that NumPy would write' cmp want.npy n/party-1-train.npy
+array '(3, 2)' f4 1 2 5 6 9 10 >want.npy
+expect 0 '' 'of the same elements' cmp want.npy n/party-2-test.npy
+same "$(printf 'id,label\n0,5\n1,6\n2,7')" "$(cat n/labels-test.csv)" 'labels get the row as id'
+gzip -k x.npy
+expect 0 '' 'a packed one as well' "$vfl" split --out o --npy-train x.npy.gz,l.csv --parties 2 --label who
+printf 'label\n5\n6\n' >two.csv
+refuse 'two.csv: fewer labels than rows' 'too few labels' --npy-train x.npy,two.csv
+printf 'label\n5\n6\n7\n8\n' >four.csv
+refuse 'four.csv: more labels than rows' 'too many' --npy-train x.npy,four.csv --npy-test x.npy,l.csv
+printf 'label\n5\n?\n7\n' >gap.csv
+refuse 'gap.csv:3: column 1 .label.: a row without a label' 'a row without one' --npy-train x.npy,gap.csv
+refuse 'no column .name.' 'a column of labels that is none' --npy-train x.npy,l.csv --label name
+refuse 'another kind of file' 'images to test by' --npy-train x.npy,l.csv --npy-test i.idx,l.csv
+array '(3, 3)' f8 1 2 3 4 5 6 7 8 9 >y.npy
+refuse 'y.npy: 3 columns of 8 bytes, the training rows have 4 of 4' 'another width' \
+    --npy-train x.npy,l.csv --npy-test y.npy,l.csv
+source=x.npy
+own party-1-train.npy --npy-train own/party-1-train.npy,l.csv --parties 2
 closing

@@ -82,7 +82,7 @@ plan nonsense 'training: {epochs: -1}'
 printf '\377\n' >latin.yaml
 head -c 10000000 /dev/zero | tr '\0' '\001' >large.yaml # of which JSON makes six times as much
 expect 2 'latin.yaml: no text in UTF-8' 'a plan that is no text' job submit train latin.yaml
-expect 2 'model, --absent: no text in UTF-8' 'an option that is none' \
+expect 2 'model, --absent, --by: no text in UTF-8' 'an option that is none' \
     job submit predict --model "$(printf '\377')" first.yaml
 with_little_memory() (
     # shellcheck disable=SC3045 # dash and bash have it
@@ -118,8 +118,9 @@ expect 0 'job 2' 'and a log' job log 2
 
 # --- predictions by the model of the last one ---
 cut -d, -f1 run/data/party-1-test.csv | sed -n '2,21p' >ids
-same 3 "$(job submit predict ids)" 'predictions'
+same 3 "$(job submit predict --by risk-desk ids)" 'predictions'
 expect 0 completed 'are played' job wait 3
+same 4 "$(grep -l 'for risk-desk$' server.log party-?.log | wc -l)" 'for whom is in the log of every side'
 job scores 3 >scores.csv
 same "$(cat ids)" "$(tail -n +2 scores.csv | cut -d, -f1)" 'a score for each id'
 
@@ -205,6 +206,19 @@ for who in 1 2 3; do
 done
 expect 0 completed 'a party comes back to a server that is started again after it' \
     job wait "$(job submit train first.yaml)"
+
+# --- a run of the federation's goes on from another, whose package a party has or has not ---
+from=$(tail -n 1 run/server/models/served)
+plan onward "training: {epochs: 2, from: $from}"
+onward=$(job submit train onward.yaml)
+expect 0 completed 'a run goes on from the model of another' job wait "$onward"
+expect 0 "^from        $from" 'as the package of a party says' \
+    "$vfl" models --state run/party-2 show "$(run_of "$onward")"
+mv "run/party-2/models/$from" lost
+expect 1 'p2 refuses: training.from: no model of run' 'not where a party has lost its part' \
+    job wait "$(job submit train onward.yaml)"
+mv lost "run/party-2/models/$from"
+expect 0 completed 'who has it again takes part again' job wait "$(job submit train onward.yaml)"
 
 # --- predictions of which a party refuses the first round ---
 seq -f 'nobody-%.0f' 1200 >nobody

@@ -131,6 +131,19 @@ sed -i 's/{name: "age".*/{name: "age", kind: number, missing: median, clip: [18,
 expect 0 '' 'and with a changed one' cluster --out changed --train plain.csv --label income --positive '>50K' \
     --columns "$columns" --party "1:data.schema=$PWD/one.yaml"
 differ "$(value plain/summary.json model_sha256)" "$(value changed/summary.json model_sha256)" 'another'
+"$vfl" prepare --table plain/data/party-2-train.csv --out two.yaml
+sed 's/{name: "age".*/{name: "age", kind: number, bins: 6, missing: own}/
+    s/kind: category, levels: .*/kind: category, min_rows: 200, missing: own}/' one.yaml >bins.yaml
+sed -i 's/"since", kind: time, missing: mean/"since", kind: time, missing: median, parts: [year, month]/' two.yaml
+expect 0 '' 'and with bins, rare levels and parts of dates' cluster --out binned --train plain.csv --label income \
+    --positive '>50K' --columns "$columns" \
+    --party "1:data.schema=$PWD/bins.yaml" --party "2:data.schema=$PWD/two.yaml"
+expect 0 'edges: \[[0-9., ]*\], indicator: true' 'the package has the edges' \
+    "$vfl" models --state binned/party-1 show
+"$vfl" models --state binned/party-2 show >shown
+same 'since.year since.month since?' "$(sed -n 's/^column *\(since[^ ]*\) .*/\1/p' shown | xargs)" 'and the parts'
+expect 0 '' 'and predicts by them' "$vfl" predict --quiet --run binned --data test.csv --out binned.csv
+same 200 "$(grep -c ',[01]' binned.csv)" 'every row of another table'
 frozen='--party 1:model.train=frozen --party 1:data.scale=none'
 # shellcheck disable=SC2086 # words
 expect 2 'data.schema: .*statistics: fit' 'statistics of the records are refused where claims hold for records' \

@@ -132,6 +132,7 @@ def read_rows(path, about):
 
 
 def scores(about, logits):
+    logits = logits / float(about.get("temperature", "1"))
     if about["loss"] == "softmax":
         e = np.exp(logits - logits.max(axis=1, keepdims=True))
         return e / e.sum(axis=1, keepdims=True)

@@ -53,6 +53,8 @@ static void draw_policy(struct pair *p, struct dice *d)
     }
     party_set(p, "policy.encodings=[pbm, fixed, float32, gaussian, scalar, lattice, e8, topk]");
     party_set(p, "policy.max_learning_rate=1000");
+    party_set(p, "policy.contribute.max_rows=%d", dice_percent(d, 90) ? 1000 : 1);
+    party_set(p, "policy.contribute.columns=1");
     if (dice_percent(d, 20))
         party_set(p, "policy.gradient_clip=%g", DICE_PICK(d, clips));
 }

@@ -124,6 +124,7 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
         strcpy(out, k->choices[dice_next(d) % n]);
         return;
     case KEY_PATH:
+    case KEY_SOURCE:
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:

@@ -26,6 +26,10 @@ static struct standing_question draw(const struct pair *p, struct dice *d)
         q.batch = (uint32_t)dice_between(d, 1, 3);
     if (absent)
         q.absent = dice_between(d, 1, (1u << p->options.parties) - 1);
+    if (dice_percent(d, 25)) {
+        q.contributes = q.anew = true;
+        q.mixes = dice_percent(d, 60) ? (uint32_t)dice_between(d, 1, p->options.parties) : 0;
+    }
     if (!denied)
         return q;
     q.min_parties = 1; /* who would not, refuses */
@@ -94,9 +98,11 @@ void questions_print(const struct pair *p, FILE *to)
         const struct standing_question *q = &p->question[i];
 
         fprintf(to,
-                "  job %zu: rows %u to %u of %u%s%s, rounds of %u, left out %llx, denied %llx\n",
-                i + 1, q->first, q->first + q->rows - 1, p->options.predicted,
-                q->twice ? ", twice" : "", q->anew ? ", those that were answered, too" : "",
-                q->batch, (unsigned long long)q->absent, (unsigned long long)q->denied);
+                "  job %zu: %srows %u to %u of %u%s%s, rounds of %u, left out %llx, denied %llx, "
+                "mixed %u\n",
+                i + 1, q->contributes ? "contributions of " : "", q->first, q->first + q->rows - 1,
+                p->options.predicted, q->twice ? ", twice" : "",
+                q->anew ? ", those that were answered, too" : "", q->batch,
+                (unsigned long long)q->absent, (unsigned long long)q->denied, q->mixes);
     }
 }

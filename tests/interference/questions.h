@@ -3,7 +3,7 @@
  *
  * It asks for the same ids once more, twice in one job, or for ids that nobody has; in rounds of
  * any length; with parties left out, also where that would show the others' embeddings; among
- * fewer than there are; and it dies.
+ * fewer than there are; for contributions, with a column mixed up; and it dies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

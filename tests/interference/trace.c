@@ -217,6 +217,8 @@ static void charged(struct sim *s, uint32_t party, const struct action_charge *c
     h = number(h, c->place);
     h = number(h, c->rounds);
     h = number(h, c->predicts);
+    h = number(h, c->contributes);
+    h = number(h, c->asked);
     h = number(h, c->unknown);
     h = mix(h, c->rows, c->n * sizeof *c->rows);
     h = mix(h, c->seen, c->seen_n * sizeof *c->seen);

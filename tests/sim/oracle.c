@@ -245,7 +245,7 @@ static void was_dealt(struct sim *s, uint32_t party, struct dealt new)
 
 static bool predicts(const struct party_session *p)
 {
-    return p->job == &party_predict_job;
+    return party_predicts(p->job);
 }
 
 /* A probe lets out nothing of a record. */
@@ -378,8 +378,11 @@ static void released_predicted(struct sim *s, uint32_t party)
     const uint32_t rows = s->options.predicted;
 
     numbers_hold(s, party);
+    /* What is mixed up carries each record's values twice: in its own place, and in another one. */
     for (uint32_t i = 0; i < p->round.rows; i++) {
-        if (p->round.row[i] < rows)
+        const struct contribution_ask *a = &p->asks.ask[p->round.at.ask];
+
+        for (int k = 0; k < 1 + (a->mixes && a->party == party) && p->round.row[i] < rows; k++)
             released_record(s, party, s->oracle->predicted_at + p->round.row[i]);
     }
 }

@@ -62,11 +62,15 @@ void packages_bottom(struct package *to, const struct plan *p, const struct nn_s
     if (aggregation_of(p)->polynomial)
         about.reach = REACH;
     make(to, &about, spec, salt);
+    CHECK(schema_init(&to->schema, to->cols) == STATUS_OK);
+    for (size_t i = 0; i < to->cols; i++)
+        to->schema.column[i].kind = SCHEMA_NUMBER;
 }
 
 void packages_head(struct package *to, const struct plan *p, uint32_t salt)
 {
-    struct package about = {.role = PACKAGE_HEAD, .plan = *p, .center = 0.5F, .spread = 2};
+    struct package about = {
+        .role = PACKAGE_HEAD, .plan = *p, .center = 0.5F, .spread = 2, .temperature = 1};
     struct arena arena = {0};
     struct nn_head head;
 

@@ -1,7 +1,7 @@
 /* packages.h -- models of a plan for jobs of predictions, with weights by a formula.
  *
  * Weight i of a model is sin(i + 7 salt), counted as nn_net_copy_params does; salts differ from
- * party to party, and the head's is the number of parties.
+ * party to party, and the head's is the number of parties.  Columns are numbers without names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-static const struct party_job *const jobs[] = {&party_predict_job, NULL};
+static const struct party_job *const jobs[] = {&party_predict_job, &party_contribute_job, NULL};
 static const struct table none;
 
 /* --- models and rows --- */
@@ -190,10 +190,15 @@ static void drop_letters(struct play *p, uint32_t who)
 
 static void lie(struct play *p)
 {
-    char *id = p->ids + p->at[p->server->predict->place];
+    struct server_predict *asking = p->server->predict;
+    struct contribution_round at;
+    char *id;
+
+    assert_true(contribution_at(&at, &asking->asks, &asking->about, asking->place));
+    id = p->ids + p->at[at.row];
 
     if (p->manner == SERVER_REPEATS)
-        p->server->predict->place = 0;
+        asking->place = 0;
     if (p->manner == SERVER_CHANGES)
         id[0] = '2';
     for (uint32_t i = 0; i < PARTIES; i++)
@@ -263,6 +268,37 @@ static uint64_t still(void)
     return 0;
 }
 
+static void begin(struct play *p, const char *const *sets, uint32_t absent)
+{
+    struct sim_options o = {.parties = PARTIES, .quiet = true};
+    struct server_setup server = {.clock_us = still, .id_mismatches = 4};
+    struct error err = {0};
+
+    for (size_t i = 0; sets[i] != NULL; i++)
+        o.sets[i] = sets[i];
+    o.party_sets[0] = "policy.encodings=[pbm,fixed,float32]";
+    o.party_sets[1] = "policy.aggregations=[masked,coded,clear]";
+    o.party_sets[2] = "policy.contribute.max_rows=2500";
+    o.party_sets[3] = "policy.contribute.columns=2";
+    p->s = sim_new(&o);
+    p->plan = p->s->plan;
+    make_models(p);
+    make_rows(p);
+    assert_int_equal(wire_unpacker_init(&p->unpacker, FRAME_MAX), STATUS_OK);
+    p->asked = (struct server_question){
+        .model = &p->head, .ids = p->ids, .at = p->at, .rows = ROWS, .by = "clinic"};
+    for (uint32_t i = 0; i < PARTIES; i++)
+        p->asked.absent[i] = absent >> i & 1;
+    if (p->asks.n > 0)
+        p->asked.asks = &p->asks;
+    server.asked = &p->asked;
+    server.roster = &p->s->roster;
+    server.counts = compared_counts(&p->s->disk.compared);
+    assert_int_equal(server_session_new(&p->server, &server, &err), STATUS_OK);
+    for (uint32_t i = 0; i < PARTIES; i++)
+        make_party(p, i);
+}
+
 void predictions_begin(struct play *p, const char *const *sets)
 {
     predictions_begin_absent(p, sets, 0);
@@ -270,29 +306,27 @@ void predictions_begin(struct play *p, const char *const *sets)
 
 void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t absent)
 {
-    struct sim_options o = {.parties = PARTIES, .quiet = true};
-    struct server_setup server = {.clock_us = still, .id_mismatches = 4};
-    struct error err = {0};
+    *p = (struct play){0};
+    begin(p, sets, absent);
+}
+
+void predictions_begin_contributions(struct play *p, const char *const *sets)
+{
+    static struct coalition list[COALITIONS_MAX];
+    size_t n;
 
     *p = (struct play){0};
-    for (size_t i = 0; sets[i] != NULL; i++)
-        o.sets[i] = sets[i];
-    o.party_sets[0] = "policy.encodings=[pbm,fixed,float32]";
-    o.party_sets[1] = "policy.aggregations=[masked,coded,clear]";
-    p->s = sim_new(&o);
-    p->plan = p->s->plan;
-    make_models(p);
-    make_rows(p);
-    assert_int_equal(wire_unpacker_init(&p->unpacker, FRAME_MAX), STATUS_OK);
-    p->asked = (struct server_question){&p->head, p->ids, p->at, ROWS, {0}, 0, 0};
-    for (uint32_t i = 0; i < PARTIES; i++)
-        p->asked.absent[i] = absent >> i & 1;
-    server.asked = &p->asked;
-    server.roster = &p->s->roster;
-    server.counts = compared_counts(&p->s->disk.compared);
-    assert_int_equal(server_session_new(&p->server, &server, &err), STATUS_OK);
-    for (uint32_t i = 0; i < PARTIES; i++)
-        make_party(p, i);
+    assert_int_equal(coalitions_list(list, &n, PARTIES, 0), STATUS_OK);
+    assert_int_equal(contribution_init(&p->asks, (uint32_t)n + COLS), STATUS_OK);
+    p->asks.seed = 77;
+    for (size_t i = 0; i < n + COLS; i++) {
+        if (i < n)
+            p->asks.ask[i].of = list[i];
+        else
+            p->asks.ask[i] = (struct contribution_ask){
+                .mixes = true, .party = MIXER, .column = (uint32_t)(i - n)};
+    }
+    begin(p, sets, 0);
 }
 
 void predictions_play(struct play *p)
@@ -321,6 +355,7 @@ void predictions_end(struct play *p)
     }
     server_session_free(p->server);
     package_deinit(&p->head);
+    contribution_deinit(&p->asks);
     wire_unpacker_deinit(&p->unpacker);
     sim_free(p->s);
 }
@@ -333,39 +368,83 @@ static double stand_in(const struct play *p, uint32_t outputs, uint32_t party, u
     return p->plan.training.party_dropout > 0 ? (double)sinf((float)(at + 7 * PARTIES)) : 0;
 }
 
+/* What party i's embedding of these cells is, or what stands for it. */
+static double embedded(const struct play *p, uint32_t i, uint32_t e, const float *x)
+{
+    const uint32_t width = p->plan.model.embedding;
+    double z = (double)sinf((float)(COLS * width + e + 7 * i));
+
+    for (uint32_t c = 0; c < COLS; c++)
+        z += (double)x[c] * (double)sinf((float)(c * width + e + 7 * i));
+    return p->plan.protocol.clip * tanh(z);
+}
+
+/* The cells of this row at party i; of who mixes, a column is another row's. */
+static void cells_of(float x[COLS], const struct play *p, const struct contribution_ask *ask,
+                     uint32_t i, const uint32_t row[2])
+{
+    const float *t = p->player[i].rows.x;
+
+    memcpy(x, t + (size_t)row[0] * COLS, COLS * sizeof *x);
+    if (ask->mixes && ask->party == i)
+        x[ask->column] = t[(size_t)row[1] * COLS + ask->column];
+}
+
+static double row_apart(const struct play *p, const struct contribution_ask *ask,
+                        const uint32_t row[2], const float *got)
+{
+    const uint32_t width = p->plan.model.embedding, outputs = p->server->predict->head.outputs;
+    double logit[8] = {0}, sum = 0, most = 0;
+
+    for (uint32_t e = 0; e < width; e++) {
+        double h = 0;
+
+        for (uint32_t i = 0; i < PARTIES; i++) {
+            const bool absent = p->asks.n > 0 ? coalition_lacks(&ask->of, i) : p->asked.absent[i];
+            float x[COLS];
+
+            cells_of(x, p, ask, i, row);
+            h += absent ? stand_in(p, outputs, i, e) : embedded(p, i, e, x);
+        }
+        for (uint32_t k = 0; k < outputs; k++)
+            logit[k] += h * (double)sinf((float)(e * outputs + k + 7 * PARTIES));
+    }
+    for (uint32_t k = 0; k < outputs; k++)
+        sum += exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES)));
+    for (uint32_t k = 0; k < outputs; k++)
+        most = fmax(
+            most,
+            fabs(exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES))) / sum -
+                 (double)got[k]));
+    return most;
+}
+
 /* The largest difference between what came out and what the packages make of the rows. */
 double predictions_apart(const struct play *p)
 {
     const struct server_predict *got = server_session_predictions(p->server);
-    const uint32_t width = p->plan.model.embedding, outputs = got->head.outputs;
+    static uint32_t donor[ROWS];
     double most = 0;
 
-    for (uint32_t r = 0; r < ROWS; r++) {
-        double logit[8] = {0}, sum = 0;
+    for (uint64_t place = 0; place < got->places;) {
+        struct contribution_round at;
+        const struct contribution_ask *ask;
 
-        for (uint32_t e = 0; e < width; e++) {
-            double h = 0;
+        assert_true(contribution_at(&at, &got->asks, &got->about, place));
+        ask = &got->asks.ask[at.ask];
+        for (uint32_t r = 0; r < at.rows; r++)
+            donor[r] = ROWS - 1 - at.row - r;
+        if (ask->mixes)
+            assert_int_equal(
+                coalitions_shuffle(donor, at.rows, got->asks.seed, ask->party, "mixed", place),
+                STATUS_OK);
+        for (uint32_t r = 0; r < at.rows; r++) {
+            const uint32_t row[2] = {ROWS - 1 - at.row - r, donor[r]};
 
-            for (uint32_t i = 0; i < PARTIES; i++) {
-                const float *x = p->player[i].rows.x + (size_t)(ROWS - 1 - r) * COLS;
-                double z = (double)sinf((float)(COLS * width + e + 7 * i));
-
-                for (uint32_t c = 0; c < COLS; c++)
-                    z += (double)x[c] * (double)sinf((float)(c * width + e + 7 * i));
-                h += p->asked.absent[i] ? stand_in(p, outputs, i, e)
-                                        : p->plan.protocol.clip * tanh(z);
-            }
-            for (uint32_t k = 0; k < outputs; k++)
-                logit[k] += h * (double)sinf((float)(e * outputs + k + 7 * PARTIES));
-        }
-        for (uint32_t k = 0; k < outputs; k++)
-            sum += exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES)));
-        for (uint32_t k = 0; k < outputs; k++)
             most =
-                fmax(most,
-                     fabs(exp(logit[k] + (double)sinf((float)(width * outputs + k + 7 * PARTIES))) /
-                              sum -
-                          (double)got->scores[r * outputs + k]));
+                fmax(most, row_apart(p, ask, row, got->scores + (place + r) * got->head.outputs));
+        }
+        place += at.rows;
     }
     return most;
 }

@@ -6,9 +6,10 @@
 #define COLONNADE_TESTS_SIM_PREDICTIONS_H
 
 #include "common/daemon/package.h"
+#include "common/flow/contribution.h"
 #include "tests/sim/world.h"
 
-enum { PARTIES = 3, ROWS = 2500, COLS = 2, QUEUE = 64, FRAME_MAX = 1 << 21 };
+enum { PARTIES = 3, ROWS = 2500, COLS = 2, QUEUE = 64, FRAME_MAX = 1 << 21, MIXER = 1 };
 
 /* What is on its way: to party `who` of the server, or from it. */
 struct letter {
@@ -34,6 +35,7 @@ struct play {
     struct package head;
     struct server_session *server;
     struct server_question asked;
+    struct contribution asks; /* n 0: none are asked for */
     char ids[ROWS * 8];
     uint32_t at[ROWS + 1];
     struct player player[PARTIES];
@@ -62,6 +64,8 @@ extern const char *const predictions_clear[],
 
 /* Ids 1000, 1001, ... at every party, asked for backwards. */
 void predictions_begin(struct play *p, const char *const *sets);
+/* A job of contributions: all sets of the parties, and both columns of party 1 mixed up. */
+void predictions_begin_contributions(struct play *p, const char *const *sets);
 /* The same without these parties (bits). */
 void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t absent);
 void predictions_play(struct play *p);

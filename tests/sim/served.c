@@ -94,6 +94,7 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
     }
     v->at[n] = (uint32_t)used;
     v->question = (struct server_question){.model = &v->head,
+                                           .by = "clinic",
                                            .ids = v->ids,
                                            .at = v->at,
                                            .rows = n,

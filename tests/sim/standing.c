@@ -136,7 +136,7 @@ enum status standing_recall(void *owner, const struct wire_job *job,
     setup->answers = (struct party_answers){.model = NULL};
     setup->data.train = &p->train;
     setup->data.test = &p->test;
-    if (job_is(job, JOB_PREDICT)) {
+    if (job_is(job, JOB_PREDICT) || job_is(job, JOB_CONTRIBUTE)) {
         recall_answers(p, setup);
         return STATUS_OK;
     }
@@ -171,7 +171,7 @@ static void party_ended(struct sim_party *p, enum wire_outcome outcome)
 {
     struct buf older = p->disk.before;
 
-    if (!p->playing || p->session->job == &party_predict_job)
+    if (!p->playing || party_predicts(p->session->job))
         return; /* stopped between two jobs, or of what nobody goes on with */
     if (!party_checkpoint_needed(party_session_report(p->session), outcome)) {
         p->disk.saved.len = p->disk.before.len = 0;
@@ -194,7 +194,7 @@ void standing_ended(struct sim *s, int who, const struct action *finish)
     }
     if (st->plays && st->job.kind == STANDING_TRAIN)
         server_ended(s, finish->outcome);
-    if (st->plays && st->job.kind == STANDING_PREDICT)
+    if (st->plays && st->job.kind == STANDING_PREDICT && !st->job.asked.contributes)
         served_keep(&st->served, s->server);
     st->plays = false;
 }
@@ -249,25 +249,57 @@ static void begin_probe(struct sim *s)
     server_session_play(s->server, &terms, &probe_server_job, &st->probe);
 }
 
+/* Questions of contributions: of everybody, without each one, and without those that are absent. */
+static void make_asks(struct server_predict *p, const struct standing_question *q, uint32_t parties)
+{
+    const uint64_t all = (UINT64_C(1) << parties) - 1, absent = q->absent & all;
+    const uint32_t n = 1 + (parties > 1 ? parties : 0) + (absent != all) + (q->mixes > 0);
+
+    CHECK(contribution_init(&p->asks, n) == STATUS_OK);
+    p->asks.seed = 3;
+    for (uint32_t i = 0; parties > 1 && i < parties; i++)
+        coalition_remove(&p->asks.ask[1 + i].of, i);
+    if (absent != all)
+        p->asks.ask[n - 1 - (q->mixes > 0)].of.without[0] = absent;
+    if (q->mixes > 0)
+        p->asks.ask[n - 1] = (struct contribution_ask){.mixes = true, .party = q->mixes - 1};
+}
+
+static void say_asks(struct server_predict *p, bool contributes)
+{
+    p->text.len = 0;
+    CHECK((contributes ? contribution_print(&p->asks, &p->about, &p->text)
+                       : prediction_print(&p->about, &p->text)) == STATUS_OK);
+    job_digest(p->digest, contributes ? JOB_CONTRIBUTE : JOB_PREDICT, p->text.data, p->text.len);
+}
+
 /* Rounds of another length than a right server's, and parties left out where it would leave out
  * none, are the parties' to take or leave. */
 static void ask_as_told(struct server_session *server, const struct standing_question *q)
 {
+    const uint32_t parties = (uint32_t)server->fed.terms.roster->n;
     struct server_predict *p = server->predict;
 
     if (q->batch > 0 && q->batch < p->about.batch)
         p->about.batch = q->batch;
-    server_missing_free(&p->missing); /* there may be more rounds */
-    CHECK(server_missing_new(&p->missing, &p->about) == STATUS_OK);
     for (uint32_t i = 0; i < SIM_PARTIES_MAX; i++)
-        p->about.absent[i] = q->absent >> i & 1;
-    for (uint32_t i = 0; i < server->fed.terms.roster->n; i++)
+        p->about.absent[i] = !q->contributes && (q->absent >> i & 1);
+    contribution_deinit(&p->asks);
+    if (q->contributes)
+        make_asks(p, q, parties);
+    else
+        CHECK(contribution_of(&p->asks, &p->about) == STATUS_OK);
+    p->places = contribution_places(&p->asks, &p->about);
+    mem_free(p->scores);
+    p->scores = mem_alloc(p->places, p->head.outputs * sizeof *p->scores);
+    server_missing_free(&p->missing); /* there may be more rounds */
+    CHECK(p->scores != NULL && server_missing_new(&p->missing, p->places) == STATUS_OK);
+    for (uint32_t i = 0; i < parties; i++)
         server->fed.peer[i].barred = q->denied >> i & 1;
     if (q->denied != 0) /* whatever a right server makes of the plan */
         server->fed.terms.smallest = q->min_parties;
-    p->text.len = 0;
-    CHECK(prediction_print(&p->about, &p->text) == STATUS_OK);
-    job_digest(p->digest, JOB_PREDICT, p->text.data, p->text.len);
+    say_asks(p, q->contributes);
+    server->fed.terms.kind = q->contributes ? JOB_CONTRIBUTE : JOB_PREDICT;
     server->fed.terms.text = (struct wire_bytes){p->text.data, p->text.len};
 }
 

@@ -20,7 +20,9 @@ struct standing_question {
     bool twice;                    /* each row in one job */
     uint32_t without;              /* a party that has no such model, from 1; 0: all have it */
     uint32_t min_parties, wait_ms; /* so many answer where others stay away for so long; 0: all */
-    uint64_t denied; /* parties (bits) of whom the server says, wrongly, that they are away */
+    uint64_t denied;  /* parties (bits) of whom the server says, wrongly, that they are away */
+    bool contributes; /* of everybody, without each one, and without `absent`: contributions */
+    uint32_t mixes;   /* and with the first column of this party mixed up, from 1; 0: nobody's */
 };
 
 struct standing_job {

@@ -3,7 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/base/file.h"
 #include "party/books.h"
+#include "party/counted.h"
 #include "party/words.h"
 #include "tests/lib/scratch.h"
 
@@ -178,7 +180,7 @@ static enum status ask(uint32_t most, uint32_t unknown, struct error *err)
     snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
     assert_int_equal(books_open(&b, &in, err), STATUS_OK);
     s = books_charge(&b, &c, err);
-    assert_int_equal(books_may_answer(&b, &(struct error){0}), s);
+    assert_int_equal(books_may_answer(&b, 1, &(struct error){0}), s);
     books_close(&b);
     return s;
 }
@@ -207,12 +209,47 @@ static void test_ids_that_are_refused_are_counted_and_no_job_is_answered_after(v
     }
 }
 
+/* --- rows of a day --- */
+
+static void test_rows_of_a_day_are_counted_whatever_the_clock_says(void **state)
+{
+    static const int64_t noon = 20000 * 86400LL + 43200, hour = 3600, day = 86400;
+    struct config_party c = {.policy = {.unknown_ids = 10, .predict_rows_day = 100}};
+    char said[WIRE_TEXT_MAX + 1];
+    struct error err = {0};
+
+    (void)state;
+    snprintf(c.state, sizeof c.state, "%s", scratch_dir());
+    unlink(scratch_path("unknown"));
+    unlink(scratch_path("asked"));
+    assert_int_equal(counted_may(&c, 100, noon, &err), STATUS_OK);
+    assert_int_equal(counted_may(&c, 101, noon, &err), STATUS_BUDGET);
+    assert_int_equal(counted_add(&c, 70, 0, noon, &err), STATUS_OK); /* each is another process */
+    assert_int_equal(counted_may(&c, 31, noon + hour, &err), STATUS_BUDGET);
+    assert_int_equal(counted_add(&c, 31, 0, noon + hour, &err), STATUS_BUDGET);
+    words_for_server(said, &err, scratch_dir());
+    assert_string_equal(said, "policy.predict.max_rows_per_day: over its limit");
+    assert_int_equal(counted_add(&c, 30, 0, noon + hour, &err), STATUS_OK);    /* all of them */
+    assert_int_equal(counted_may(&c, 1, noon - 9 * day, &err), STATUS_BUDGET); /* it went back */
+    assert_int_equal(counted_add(&c, 1, 0, noon - 9 * day, &err), STATUS_BUDGET);
+    assert_int_equal(counted_add(&c, 100, 0, noon + day, &err), STATUS_OK);
+    assert_int_equal(counted_may(&c, 1, noon, &err), STATUS_BUDGET);
+    c.policy.predict_rows_day = 0;
+    assert_int_equal(counted_may(&c, 1, noon, &err), STATUS_OK);
+    assert_int_equal(file_write_atomic(scratch_path("asked"), "20001 1x\n", 9, 0600, &err),
+                     STATUS_OK);
+    c.policy.predict_rows_day = 100;
+    assert_int_equal(counted_may(&c, 1, noon, &err), STATUS_IO);
+    unlink(scratch_path("asked"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_block_counts_as_often_as_its_most_frequent_record_is_in_it),
         cmocka_unit_test(test_records_of_different_blocks_are_not_taken_for_one),
         cmocka_unit_test(test_nothing_of_a_refused_block_remains),
+        cmocka_unit_test(test_rows_of_a_day_are_counted_whatever_the_clock_says),
         cmocka_unit_test(test_ids_that_are_refused_are_counted_and_no_job_is_answered_after),
     };
 

@@ -318,6 +318,16 @@ static void too_many(struct play *p)
     p->s->party[1].config.policy.predict_rows = ROWS - 1;
 }
 
+static void another_asks(struct play *p)
+{
+    p->s->party[1].config.policy.predict_by = (struct config_names){1, {"hospital"}};
+}
+
+static void another_model(struct play *p)
+{
+    p->s->party[1].config.policy.predict_models = (struct config_names){2, {"other", "plan:"}};
+}
+
 static void overasked(struct play *p)
 {
     p->s->party[1].overasked = true;
@@ -338,6 +348,27 @@ static void test_a_model_is_known_by_its_plan_and_trail_not_by_its_name(void **s
     (void)state;
     predictions_begin(&p, predictions_pbm);
     snprintf(p.player[1].model.run, sizeof p.player[1].model.run, "abc-2");
+    predictions_play(&p);
+    predictions_complete(&p);
+    predictions_end(&p);
+}
+
+static void test_a_policy_names_models_and_who_may_ask(void **state)
+{
+    char of_plan[CONFIG_NAME_MAX];
+    static struct play p;
+
+    (void)state;
+    predictions_begin(&p, predictions_pbm);
+    digest_hex(of_plan + 5, p.head.plan_sha256, 8);
+    memcpy(of_plan, "plan:", 5);
+    for (int k = 0; k < 2; k++)
+        p.s->party[k].config.policy.predict_by = (struct config_names){2, {"bank", "clinic"}};
+    p.s->party[0].config.policy.predict_models = (struct config_names){.n = 1};
+    strcpy(p.s->party[0].config.policy.predict_models.name[0], of_plan);
+    snprintf(p.player[1].model.run, sizeof p.player[1].model.run,
+             "abc-2"); /* as it is called here */
+    p.s->party[1].config.policy.predict_models = (struct config_names){1, {"abc-2"}};
     predictions_play(&p);
     predictions_complete(&p);
     predictions_end(&p);
@@ -410,6 +441,8 @@ static void test_what_a_party_does_not_answer_is_refused_at_the_offer(void **sta
     expect_refused(predictions_pbm, small_limit);
     expect_refused(predictions_pbm, too_many);
     expect_refused(predictions_pbm, overasked);
+    expect_refused(predictions_pbm, another_asks);
+    expect_refused(predictions_pbm, another_model);
     expect_refused(predictions_fixed, leave_out);
 }
 
@@ -429,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_an_unknown_id_is_counted_and_answered_where_there_is_noise),
         cmocka_unit_test(test_an_unknown_id_is_counted_and_refused_where_sums_are_exact),
         cmocka_unit_test(test_a_model_is_known_by_its_plan_and_trail_not_by_its_name),
+        cmocka_unit_test(test_a_policy_names_models_and_who_may_ask),
         cmocka_unit_test(test_a_bottom_costs_what_its_package_says_it_was_made_with),
         cmocka_unit_test(test_all_rows_of_a_person_are_priced_at_the_offer),
         cmocka_unit_test(test_what_a_party_does_not_answer_is_refused_at_the_offer),

@@ -43,6 +43,8 @@ static struct way {
     {.sets = {"protocol.encoding=fixed", "protocol.aggregation=coded", "protocol.fixed.bits=12"},
      .apart = 5e-3},
     {.sets = {"protocol.encoding=pbm"}, .apart = 1},
+    {.sets = {"protocol.encoding=pbm", "protocol.aggregation=coded"}, .apart = 1},
+    {.sets = {"protocol.encoding=float32", "protocol.aggregation=clear"}, .apart = 1e-4},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 

@@ -46,8 +46,9 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return !((const struct sim_party *)owner)->full;
 }
 
-static enum status may_answer(void *owner, struct error *err)
+static enum status may_answer(void *owner, uint32_t rows, struct error *err)
 {
+    (void)rows;
     if (!((const struct sim_party *)owner)->overasked)
         return STATUS_OK;
     return error_set(err, STATUS_BUDGET, "policy.predict.max_unknown: more than 7 ids");
@@ -222,7 +223,7 @@ void world_new_party(struct sim *s, uint32_t i)
     bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
     static const struct party_job *const jobs[] = {&party_train_job, NULL};
     static const struct party_job *const all[] = {&party_train_job, &party_predict_job,
-                                                  &probe_party_job, NULL};
+                                                  &party_contribute_job, &probe_party_job, NULL};
     struct party_setup setup = {
         .jobs = jobs,
         .config = &p->config,

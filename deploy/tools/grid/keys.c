@@ -72,7 +72,7 @@ bool keys_check(bool party, const char *key, const struct tree *value, bool *fil
         snprintf(reason, KEYS_REASON_MAX, "%s is not %s", bad.value, bad.want);
         return false;
     }
-    *file = k->type == KEY_PATH;
+    *file = k->type == KEY_PATH || k->type == KEY_SOURCE;
     if (k->type == KEY_SCALE) {
         *file = true;
         for (const char *const *c = k->choices; *c != NULL; c++)

@@ -81,6 +81,7 @@ static void describe(struct onnx_model *m, const struct package *p, const struct
     m->loss = head.loss;
     m->center = p->center;
     m->spread = p->spread;
+    m->temperature = p->temperature;
 }
 
 static enum status print_file(const struct package *p, struct buf *out, struct error *err)

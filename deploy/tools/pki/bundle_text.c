@@ -158,7 +158,9 @@ enum status bundle_readme(struct buf *out, const char *name, enum cert_role role
         "2. Copy this folder's files to /etc/colonnade, vfl-%s.service to /etc/systemd/system.\n"
         "3. Your private key is on this host already (you made it with \"vfl pki csr\"): put it "
         "to\n"
-        "   /etc/colonnade/%s.key, owner root, mode 0600. Nobody else ever has it.\n",
+        "   /etc/colonnade/%s.key, owner root, mode 0600. Nobody else ever has it.\n"
+        "   Beside it, for what is kept of a run: (umask 077; openssl rand -hex 32 "
+        ">/etc/colonnade/state.key)\n",
         name, word, word, word);
 
     if (s != STATUS_OK)

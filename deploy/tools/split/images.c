@@ -1,9 +1,16 @@
-/* images.c -- IDX files, pixel by pixel.
+/* images.c -- IDX files and NumPy's, element by element.
+ *
+ * A party's file holds its columns' elements as they stood.  Labels are an IDX file, or a table of
+ * as many rows in the same order.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "deploy/tools/split/images.h"
 
 #include "common/base/mem.h"
+#include "common/data/npy.h"
+#include "common/data/schema.h"
+#include "common/data/source.h"
 #include "common/data/stream.h"
 #include "common/data/table.h"
 #include "deploy/tools/split/output.h"
@@ -11,7 +18,21 @@
 #include <limits.h>
 #include <string.h>
 
-static enum status idx_fill(struct split *s, struct stream *in, uint8_t *out, size_t n)
+/* Rows of elements without names or ids. */
+struct raster {
+    struct stream in;
+    bool npy;
+    struct npy array; /* of the same shape, whichever it is */
+    uint32_t height, width;
+};
+
+struct answers {
+    struct stream idx;
+    struct source table;
+    size_t column; /* of the table */
+};
+
+static enum status fill(struct split *s, struct stream *in, uint8_t *out, size_t n)
 {
     size_t got;
     enum status status = stream_read(in, out, n, &got, &s->err);
@@ -26,7 +47,7 @@ static enum status idx_fill(struct split *s, struct stream *in, uint8_t *out, si
 static enum status idx_header(struct split *s, struct stream *in, bool labels, uint32_t dim[4])
 {
     uint8_t head[4 + 4 * 4];
-    enum status status = idx_fill(s, in, head, 4);
+    enum status status = fill(s, in, head, 4);
     uint64_t product = 1;
 
     if (status != STATUS_OK)
@@ -35,7 +56,7 @@ static enum status idx_header(struct split *s, struct stream *in, bool labels, u
         head[3] > (labels ? 1 : 4))
         return error_set(&s->err, STATUS_DATA, "%s: no IDX file of unsigned bytes with %s",
                          in->path, labels ? "one dimension" : "two to four dimensions");
-    status = idx_fill(s, in, head + 4, (size_t)head[3] * 4);
+    status = fill(s, in, head + 4, (size_t)head[3] * 4);
     for (int i = 0; i < 4; i++) {
         const uint8_t *b = head + 4 + 4 * i;
 
@@ -58,122 +79,230 @@ static void put_dim(FILE *f, uint32_t n)
     fwrite(bytes, 1, sizeof bytes, f);
 }
 
-/* Each party's file: two dimensions, rows x its pixels. */
-static void idx_put_headers(struct split *s, int set, uint32_t rows)
+/* Each party's file: two dimensions, rows x its columns. */
+static void put_headers(struct split *s, const struct raster *r, int set, uint32_t rows)
 {
+    char text[NPY_TEXT_MAX];
+
     for (uint32_t p = 0; p < s->columns.parties; p++) {
-        put_dim(s->features_out[set][p], 0x0802);
-        put_dim(s->features_out[set][p], rows);
-        put_dim(s->features_out[set][p], s->columns.first[p + 1] - s->columns.first[p]);
+        const uint32_t cols = s->columns.first[p + 1] - s->columns.first[p];
+        struct npy own = r->array;
+        FILE *f = s->features_out[set][p];
+
+        own.dim[0] = rows;
+        own.dim[1] = cols;
+        if (r->npy) {
+            fwrite(text, 1, npy_header(text, &own), f);
+        } else {
+            put_dim(f, 0x0802);
+            put_dim(f, rows);
+            put_dim(f, cols);
+        }
     }
 }
 
-/* Rows are numbered anew in each set, because a reader counts them so. */
-static enum status idx_rows(struct split *s, struct stream *images, struct stream *labels,
-                            uint32_t rows, int set)
+/* --- labels --- */
+
+static enum status answers_open(struct split *s, struct answers *a, const char *path,
+                                const char *images, uint32_t rows, bool npy)
 {
-    uint8_t *image = mem_alloc(s->features, 1), label = 0;
-    enum status status = STATUS_OK;
+    const char *label = s->o.label != NULL ? s->o.label : "label";
+    const struct source_options options = {.delimiter = s->o.delimiter};
+    uint32_t dim[4];
+    enum status status;
 
-    if (image == NULL)
-        return error_set(&s->err, STATUS_MEMORY, "out of memory");
-    for (uint32_t row = 0; status == STATUS_OK && row < rows; row++) {
-        char id[16], text[8];
-        int to = set;
-
-        status = idx_fill(s, images, image, s->features);
-        if (status == STATUS_OK && labels != NULL)
-            status = idx_fill(s, labels, &label, 1);
-        if (status != STATUS_OK)
-            break;
-        snprintf(id, sizeof id, "%u", row);
-        if (set < 0)
-            to = output_set_of(id);
-        snprintf(id, sizeof id, "%u", (unsigned)s->rows[to]++);
-        snprintf(text, sizeof text, "%u", label);
-        output_label(s, to, id, text);
-        fputc('\n', s->labels_out[to]);
-        for (uint32_t p = 0; p < s->columns.parties; p++)
-            for (uint32_t i = s->columns.first[p]; i < s->columns.first[p + 1]; i++)
-                fputc(image[s->columns.column[i]], s->features_out[to][p]);
+    if (!npy) {
+        status = stream_open(&a->idx, path, &s->err);
+        if (status == STATUS_OK)
+            status = idx_header(s, &a->idx, true, dim);
+        if (status == STATUS_OK && dim[0] != rows)
+            status = error_set(&s->err, STATUS_DATA, "%s: %u images but %u labels", images, rows,
+                               dim[0]);
+        return status;
     }
-    mem_free(image);
+    status = source_open(&a->table, path, &options, &s->err);
+    if (status != STATUS_OK)
+        return status;
+    a->column = source_column(&a->table, label);
+    if (a->column == a->table.cols)
+        return source_fail(&a->table, &s->err, "no column \"%s\"", label);
+    return STATUS_OK;
+}
+
+static enum status next_answer(struct split *s, struct answers *a, int set, const char *id)
+{
+    char number[SOURCE_NUMBER_MAX];
+    uint8_t label;
+    bool more;
+    size_t n = 0;
+    const char *text = number;
+    enum status status;
+
+    if (a->table.cols == 0) {
+        status = fill(s, &a->idx, &label, 1);
+        snprintf(number, sizeof number, "%u", label);
+    } else {
+        status = source_next(&a->table, &more, &s->err);
+        if (status == STATUS_OK && !more)
+            status = error_set(&s->err, STATUS_DATA, "%s: fewer labels than rows", a->table.path);
+        if (status == STATUS_OK && more)
+            text = source_text(&a->table.cell[a->column], number, &n);
+        if (status == STATUS_OK && schema_is_missing(text, n))
+            status = source_fault(&a->table, a->column, "a row without a label", &s->err);
+    }
+    if (status == STATUS_OK && !output_label(s, set, id, text))
+        status = source_fail(&a->table, &s->err, "label: no class that --label-map can map");
     return status;
 }
 
-static enum status idx_prepare(struct split *s, const struct stream *images, const uint32_t dim[4])
+static enum status answers_end(struct split *s, struct answers *a)
 {
-    uint32_t features = dim[1] * dim[2] * dim[3];
-    bool image = dim[2] > 1 && dim[3] == 1;
+    bool more = false;
+    enum status status = a->table.cols > 0 ? source_next(&a->table, &more, &s->err) : STATUS_OK;
 
-    if (s->features == 0)
-        return output_open(s, &(struct output_shape){.features = features,
-                                                     .height = image ? dim[1] : 0,
-                                                     .width = image ? dim[2] : 0});
-    if (features == s->features)
-        return STATUS_OK;
-    return error_set(&s->err, STATUS_DATA, "%s: %u pixels, the training images have %u",
-                     images->path, features, s->features);
+    if (status == STATUS_OK && more)
+        status = error_set(&s->err, STATUS_DATA, "%s: more labels than rows", a->table.path);
+    return status;
 }
 
-static enum status idx_pair(struct split *s, const char *pair, int set)
+/* --- rows --- */
+
+static void put_row(struct split *s, const struct raster *r, const uint8_t *row, int set)
 {
-    char images_path[PATH_MAX];
+    const size_t element = r->array.element;
+
+    for (uint32_t p = 0; p < s->columns.parties; p++)
+        for (uint32_t i = s->columns.first[p]; i < s->columns.first[p + 1]; i++)
+            fwrite(row + s->columns.column[i] * element, element, 1, s->features_out[set][p]);
+}
+
+/* Rows are numbered anew in each set, because a reader counts them so.  a NULL: nobody has labels.
+ */
+static enum status put_rows(struct split *s, struct raster *r, struct answers *a, int set)
+{
+    const size_t bytes = r->array.element * s->features;
+    uint8_t *row = mem_alloc(bytes, 1);
+    enum status status = STATUS_OK;
+
+    if (row == NULL)
+        return error_set(&s->err, STATUS_MEMORY, "out of memory");
+    for (uint32_t i = 0; status == STATUS_OK && i < r->array.dim[0]; i++) {
+        char id[16];
+        int to = set;
+
+        status = fill(s, &r->in, row, bytes);
+        if (status != STATUS_OK)
+            break;
+        snprintf(id, sizeof id, "%u", i);
+        if (set < 0)
+            to = output_set_of(id);
+        snprintf(id, sizeof id, "%u", (unsigned)s->rows[to]++);
+        if (a != NULL)
+            status = next_answer(s, a, to, id);
+        else
+            output_label(s, to, id, "");
+        fputc('\n', s->labels_out[to]);
+        put_row(s, r, row, to);
+    }
+    if (status == STATUS_OK && a != NULL)
+        status = answers_end(s, a);
+    mem_free(row);
+    return status;
+}
+
+static enum status raster_shape(struct split *s, struct raster *r)
+{
+    uint32_t dim[4] = {0};
+    enum status status;
+
+    if (r->npy) {
+        status = npy_open(&r->array, &r->in, &s->err);
+        if (status == STATUS_OK && r->array.dims != 2)
+            status = error_set(&s->err, STATUS_DATA, "%s: no array of two dimensions", r->in.path);
+        return status;
+    }
+    status = idx_header(s, &r->in, false, dim);
+    r->array = (struct npy){'u', 1, 2, {dim[0], (size_t)dim[1] * dim[2] * dim[3]}};
+    if (dim[2] > 1 && dim[3] == 1) {
+        r->height = dim[1];
+        r->width = dim[2];
+    }
+    return status;
+}
+
+static enum status raster_open(struct split *s, struct raster *r, const char *path)
+{
+    uint32_t features;
+    enum status status = npy_is(&r->npy, path, &s->err);
+
+    if (status == STATUS_OK)
+        status = stream_open(&r->in, path, &s->err);
+    if (status == STATUS_OK)
+        status = raster_shape(s, r);
+    if (status != STATUS_OK)
+        return status;
+    features = (uint32_t)r->array.dim[1];
+    if (s->features == 0) {
+        s->ending = r->npy ? "npy" : "idx";
+        s->element = r->array.element;
+        return output_open(s, &(struct output_shape){
+                                  .features = features, .height = r->height, .width = r->width});
+    }
+    if (r->npy != (strcmp(s->ending, "npy") == 0))
+        return error_set(&s->err, STATUS_DATA, "%s: another kind of file than the training rows'",
+                         path);
+    if (features == s->features && r->array.element == s->element)
+        return STATUS_OK;
+    return error_set(&s->err, STATUS_DATA,
+                     "%s: %u columns of %zu bytes, the training rows have %u of %zu", path,
+                     features, r->array.element, s->features, s->element);
+}
+
+static enum status one_pair(struct split *s, const char *pair, int set)
+{
+    char path[PATH_MAX];
     const char *comma = strchr(pair, ',');
-    struct stream images = {0}, labels = {0};
-    uint32_t dim[4], label_dim[4], tests = 0;
+    struct raster r = {0};
+    struct answers a = {0};
+    uint32_t rows, tests = 0;
     enum status status;
 
     if (comma == NULL || comma[1] == 0 || comma == pair || comma - pair >= PATH_MAX)
         return error_set(&s->err, STATUS_CONFIG, "%s: expected IMAGES,LABELS", pair);
-    snprintf(images_path, sizeof images_path, "%.*s", (int)(comma - pair), pair);
-    status = stream_open(&images, images_path, &s->err);
+    snprintf(path, sizeof path, "%.*s", (int)(comma - pair), pair);
+    status = raster_open(s, &r, path);
+    rows = (uint32_t)r.array.dim[0];
     if (status == STATUS_OK)
-        status = stream_open(&labels, comma + 1, &s->err);
-    if (status == STATUS_OK)
-        status = idx_header(s, &images, false, dim);
-    if (status == STATUS_OK)
-        status = idx_header(s, &labels, true, label_dim);
-    if (status == STATUS_OK && dim[0] != label_dim[0])
-        status = error_set(&s->err, STATUS_DATA, "%s: %u images but %u labels", images_path, dim[0],
-                           label_dim[0]);
-    if (status == STATUS_OK)
-        status = idx_prepare(s, &images, dim);
-    if (status != STATUS_OK)
-        goto out;
-    for (uint32_t row = 0; set < 0 && row < dim[0]; row++) {
+        status = answers_open(s, &a, comma + 1, path, rows, r.npy);
+    for (uint32_t row = 0; status == STATUS_OK && set < 0 && row < rows; row++) {
         char id[16];
 
         snprintf(id, sizeof id, "%u", row);
         tests += (uint32_t)output_set_of(id);
     }
-    if (set != 1)
-        idx_put_headers(s, 0, dim[0] - tests);
-    if (set != 0)
-        idx_put_headers(s, 1, set < 0 ? tests : dim[0]);
-    status = idx_rows(s, &images, &labels, dim[0], set);
-out:
-    stream_close(&images);
-    stream_close(&labels);
+    if (status == STATUS_OK && set != 1)
+        put_headers(s, &r, 0, rows - tests);
+    if (status == STATUS_OK && set != 0)
+        put_headers(s, &r, 1, set < 0 ? tests : rows);
+    if (status == STATUS_OK)
+        status = put_rows(s, &r, &a, set);
+    stream_close(&r.in);
+    stream_close(&a.idx);
+    source_close(&a.table);
     return status;
 }
 
-/* Images without labels, all of them in the first set. */
-static enum status idx_alone(struct split *s, const char *path)
+/* Rows without labels, all of them in the first set. */
+static enum status alone(struct split *s, const char *path)
 {
-    struct stream images = {0};
-    uint32_t dim[4];
-    enum status status = stream_open(&images, path, &s->err);
+    struct raster r = {0};
+    enum status status = raster_open(s, &r, path);
 
-    if (status == STATUS_OK)
-        status = idx_header(s, &images, false, dim);
-    if (status == STATUS_OK)
-        status = idx_prepare(s, &images, dim);
     if (status == STATUS_OK) {
-        idx_put_headers(s, 0, dim[0]);
-        status = idx_rows(s, &images, NULL, dim[0], 0);
+        put_headers(s, &r, 0, (uint32_t)r.array.dim[0]);
+        status = put_rows(s, &r, NULL, 0);
     }
-    stream_close(&images);
+    stream_close(&r.in);
     return status;
 }
 
@@ -181,11 +310,10 @@ enum status images_split(struct split *s)
 {
     enum status status;
 
-    s->idx = true;
-    if (s->o.idx_predict)
-        return idx_alone(s, s->o.predict);
-    status = idx_pair(s, s->o.idx_train, s->o.idx_test == NULL ? -1 : 0);
-    if (status == STATUS_OK && s->o.idx_test != NULL)
-        status = idx_pair(s, s->o.idx_test, 1);
+    if (s->o.pair_predict)
+        return alone(s, s->o.predict);
+    status = one_pair(s, s->o.pair_train, s->o.pair_test == NULL ? -1 : 0);
+    if (status == STATUS_OK && s->o.pair_test != NULL)
+        status = one_pair(s, s->o.pair_test, 1);
     return status;
 }

@@ -63,7 +63,7 @@ bool output_label(const struct split *s, int set, const char *id, const char *te
     FILE *out = s->labels_out[set];
 
     fputs(id, out);
-    if (s->o.predict != NULL)
+    if (split_bare(&s->o))
         return true;
     fputc(',', out);
     return put_label(s, out, text);
@@ -88,12 +88,13 @@ static void path_of(const struct split *s, char out[PATH_MAX], const char *folde
 {
     const char *of = s->o.predict != NULL ? "predict" : set_names[set];
 
-    if (s->o.predict != NULL && party == s->columns.parties)
+    if (split_bare(&s->o) && party == s->columns.parties)
         snprintf(out, PATH_MAX, "%s/ids-predict.txt", folder);
     else if (party == s->columns.parties)
         snprintf(out, PATH_MAX, "%s/labels-%s.csv", folder, of);
     else
-        snprintf(out, PATH_MAX, "%s/party-%u-%s.%s", folder, party + 1, of, s->idx ? "idx" : "csv");
+        snprintf(out, PATH_MAX, "%s/party-%u-%s.%s", folder, party + 1, of,
+                 s->ending != NULL ? s->ending : "csv");
 }
 
 static FILE **stream_of(struct split *s, int set, uint32_t party)
@@ -114,7 +115,7 @@ static bool is_input(const struct stat *at, const char *name, size_t n)
 static bool is_any_input(const struct split *s, const struct stat *at)
 {
     const char *const one[] = {s->o.train, s->o.test, s->o.predict};
-    const char *const pair[] = {s->o.idx_train, s->o.idx_test};
+    const char *const pair[] = {s->o.pair_train, s->o.pair_test};
     bool is = false;
 
     for (size_t i = 0; i < sizeof one / sizeof *one && !is; i++)
@@ -175,7 +176,7 @@ static enum status open_outputs(struct split *s)
             if (file_create(stream_of(s, set, p), path, 0600, &s->err) != STATUS_OK)
                 return s->err.status;
         }
-    for (int set = 0; set < SPLIT_SETS && s->o.predict == NULL && s->idx; set++)
+    for (int set = 0; set < SPLIT_SETS && s->o.predict == NULL && s->ending != NULL; set++)
         fputs("id,label\n", s->labels_out[set]);
     return STATUS_OK;
 }

@@ -19,9 +19,10 @@ enum {
 enum label_map { MAP_NONE, MAP_EVENODD, MAP_BINARY };
 
 struct split_options {
-    const char *out, *train, *test, *idx_train, *idx_test, *columns, *label_map;
+    const char *out, *train, *test, *pair_train, *pair_test, *columns, *label_map;
     const char *predict; /* rows to be predicted, instead of a set: nothing is made of labels */
-    bool idx_predict;    /* it is a file of images */
+    bool pair_predict;   /* it is an array, as of images */
+    bool with_labels;    /* all the same: labels go to a file of their own, and ids with them */
     const char *label; /* the column that is the label, or several, between '+'; NULL: the last one,
                         * called label */
     const char *group; /* the column that says whose a row is: everybody gets it; NULL: none */
@@ -29,6 +30,12 @@ struct split_options {
     char delimiter;    /* of CSV; 0: found out */
     uint32_t parties;  /* 0: not said */
 };
+
+/* Rows of which nobody looks at labels. */
+static inline bool split_bare(const struct split_options *o)
+{
+    return o->predict != NULL && !o->with_labels;
+}
 
 struct split {
     struct split_options o;
@@ -41,7 +48,8 @@ struct split {
     FILE *features_out[SPLIT_SETS][PLAN_PARTIES_MAX];
     FILE *labels_out[SPLIT_SETS];
     uint64_t rows[SPLIT_SETS];
-    bool idx; /* the outputs are IDX */
+    const char *ending; /* of the outputs: idx or npy; NULL: they are CSV */
+    size_t element;     /* bytes of one there */
     struct error err;
 };
 

@@ -10,6 +10,7 @@
 #include "deploy/tools/split/tables.h"
 
 #include "common/base/mem.h"
+#include "common/config/key_text.h"
 #include "common/crypto/digest.h"
 #include "common/data/csv.h"
 #include "common/data/schema.h"
@@ -83,7 +84,7 @@ static enum status find_labels(struct table_in *in)
                              "--label %s: one column, or several like a+b+\"c+d\"", o->label);
         more = !one && *at != 0;
         column = source_column(s, name);
-        if (column == s->cols && o->predict != NULL)
+        if (column == s->cols && split_bare(o))
             continue;
         if (column == s->cols)
             return no_column(in, name);
@@ -106,7 +107,7 @@ static enum status find_roles(struct table_in *in)
 
     in->id = source_column(s, o->id != NULL ? o->id : "id");
     in->group = o->group != NULL ? source_column(s, o->group) : s->cols;
-    if (o->label == NULL && (o->predict == NULL || label < s->cols) &&
+    if (o->label == NULL && (!split_bare(o) || label < s->cols) &&
         (label + 1 != s->cols || (o->id == NULL && in->id != 0)))
         return source_fail(&in->source, &in->split->err,
                            "the header must be id, then columns, then label");
@@ -192,7 +193,7 @@ static void put_labels_header(const struct table_in *in, int set)
     const struct split *s = in->split;
     FILE *f = s->labels_out[set];
 
-    if (s->o.predict != NULL)
+    if (split_bare(&s->o))
         return;
     fputs(s->labels == 1 ? "id,label" : "id", f);
     for (uint32_t i = 0; s->labels > 1 && i < s->labels; i++)
@@ -281,19 +282,19 @@ static enum status put_labels(const struct table_in *in, int set, const char *id
 
     if (s->labels > 1) {
         fputs(id, f);
-        for (uint32_t i = 0; i < s->labels && s->o.predict == NULL; i++)
+        for (uint32_t i = 0; i < s->labels && !split_bare(&s->o); i++)
             put_cell(in, f, in->label[i]);
     } else {
         if (s->labels == 1)
             label = source_text(&in->source.cell[in->label[0]], number, &n);
-        if (s->o.predict == NULL && schema_is_missing(label, n))
+        if (!split_bare(&s->o) && schema_is_missing(label, n))
             return source_fault(&in->source, in->label[0], "a row without a label", &s->err);
         if (!output_label(s, set, id, label))
             return error_set(&s->err, STATUS_DATA,
                              "%s:%llu: label: no class that --label-map can map", in->source.path,
                              (unsigned long long)in->source.row);
     }
-    if (s->o.group != NULL && s->o.predict == NULL)
+    if (s->o.group != NULL && !split_bare(&s->o))
         put_cell(in, f, in->group);
     fputc('\n', f);
     return STATUS_OK;
@@ -323,8 +324,12 @@ static enum status put_row(struct table_in *in, int set)
 static enum status make_prefix(struct table_in *in, const char *path)
 {
     uint8_t digest[DIGEST_BYTES];
-    enum status status = stream_digest(digest, path, &in->split->err);
+    enum status status;
 
+    if (key_text_is_server(path))
+        return source_fail(&in->source, &in->split->err,
+                           "rows of a server have no numbers that stay: name the ids by --id");
+    status = stream_digest(digest, path, &in->split->err);
     if (status != STATUS_OK)
         return status;
     digest_hex(in->prefix, digest, DIGEST_SHOWN);

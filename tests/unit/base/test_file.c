@@ -531,9 +531,41 @@ static void test_a_file_of_another_user_is_not_taken_for_ones_own(void **state)
     expect_text(path, "");
 }
 
+static void test_a_file_is_another_one_whole_or_not_at_all(void **state)
+{
+    const char *path = scratch_path("whole");
+    struct error err = {0};
+    struct buf b;
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(file_write_atomic(path, "old", 3, 0600, &err), STATUS_OK);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(file_begin(&f, path, 0600, &err), STATUS_OK);
+        fputs("new", f);
+        if (k == 0)
+            file_give_up(f, path);
+        else
+            assert_int_equal(file_end(f, path, &err), STATUS_OK);
+        buf_init(&b, 16);
+        assert_int_equal(file_read_own(path, &b, &err), STATUS_OK);
+        assert_int_equal(b.len, 3);
+        assert_memory_equal(b.data, k == 0 ? "old" : "new", 3);
+        assert_int_equal(access(scratch_path("whole.tmp"), F_OK), -1);
+        buf_deinit(&b);
+    }
+    assert_int_equal(file_remove(path, &err), STATUS_OK);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(file_remove(path, &err), STATUS_OK);
+    assert_int_equal(file_remove(scratch_dir(), &err), STATUS_IO);
+    assert_int_equal(file_begin(&f, scratch_path("nowhere/whole"), 0600, &err), STATUS_IO);
+    assert_null(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_file_is_another_one_whole_or_not_at_all),
         cmocka_unit_test(test_a_file_is_read_whole_when_it_fits_and_refused_when_it_does_not),
         cmocka_unit_test(test_a_file_that_cannot_be_read_names_itself_and_the_reason),
         cmocka_unit_test(test_a_file_is_written_whole_with_its_mode_and_nothing_beside_it),

@@ -3,12 +3,15 @@
  */
 #include "common/base/process.h"
 
+#include "tests/lib/scratch.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +87,25 @@ static void test_a_failure_comes_back(void **state)
     test_free(huge);
 }
 
+static void test_root_works_in_a_folder_as_its_owner(void **state)
+{
+    enum { SOMEBODY = 4242 };
+    struct stat is;
+
+    (void)state;
+    assert_true(process_become_owner(scratch_dir())); /* the own one, and one that there is not */
+    assert_true(process_become_owner(scratch_path("nowhere")));
+    if (geteuid() != 0 || chown(scratch_dir(), SOMEBODY, SOMEBODY) != 0)
+        return; /* not root, or not in this container */
+    assert_true(process_become_owner(scratch_dir()));
+    assert_int_equal(geteuid(), SOMEBODY);
+    assert_int_equal(mkdir(scratch_path("made"), 0700), 0);
+    assert_int_equal(stat(scratch_path("made"), &is), 0);
+    assert_true(is.st_uid == SOMEBODY && is.st_gid == SOMEBODY);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(setegid(0), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -91,6 +113,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_it_is_found_whatever_its_first_argument_says),
         cmocka_unit_test(test_other_arguments_arrive_as_others),
         cmocka_unit_test(test_a_failure_comes_back),
+        cmocka_unit_test(test_root_works_in_a_folder_as_its_owner),
     };
 
     if (getenv(AGAIN) != NULL)

@@ -27,8 +27,7 @@ enum { TEXT_MAX = 1 << 20, DRAWS = 300 };
 static struct config_server server, server_back;
 static struct config_party party, party_back;
 
-/* --- print, then load
- * ------------------------------------------------------------------------------- */
+/* --- print, then load --- */
 
 static uint64_t draw_state = 1;
 
@@ -104,7 +103,8 @@ static void draw_field(const struct key *k, char *field)
         *(bool *)(field + k->given) = draw(4) > 0;
         *(uint64_t *)field = *(bool *)(field + k->given) ? (uint64_t)draw(1u << 30) << 34 | 1 : 0;
         break;
-    case KEY_PATH: draw_text(field, "/"); break;
+    case KEY_PATH:
+    case KEY_SOURCE: draw_text(field, "/"); break;
     case KEY_SCALE:
         draw(2) == 0 ? draw_text(field, "/") : (void)strcpy(field, k->choices[draw(2)]);
         break;
@@ -205,6 +205,9 @@ static void make_sense(struct plan *p)
     p->training.stop = fresh.training.stop;
     p->training.patience = fresh.training.patience;
     p->training.best_by = fresh.training.best_by;
+    memset(p->training.from, 0, sizeof p->training.from);
+    if (p->training.from_trail[0] != 0)
+        strcpy(p->training.from, "0123456789abcdef-2");
     if (p->protocol.local_view == VIEW_REFRESHED)
         p->training.scale_targets = false;
     if (p->model.task == TASK_REGRESSION)
@@ -293,8 +296,7 @@ static void test_a_changed_print_loads_to_another_struct(void **state)
     buf_deinit(&out);
 }
 
-/* --- examples and reference
- * ------------------------------------------------------------------------- */
+/* --- examples and reference --- */
 
 /* Every key stands in the example, and the value shown is the default where there is one. */
 static void check_example(const struct key_table *t, void *base, void *defaults, const char *file)
@@ -351,8 +353,7 @@ static void test_the_documented_reference_is_that_of_the_program(void **state)
     buf_deinit(&out);
 }
 
-/* --- bottoms
- * ---------------------------------------------------------------------------------------- */
+/* --- bottoms --- */
 
 #define PARTY                                                                                      \
     "server: h:1\nidentity: {cert: a, key: b, ca: c}\nroster: r\nstate: s\ndata: {train: t}\n"
@@ -444,8 +445,7 @@ static void test_a_polynomial_with_layers_is_refused_where_the_layers_stand(void
     assert_true(party.layers.n == 2);
 }
 
-/* --- memory
- * ----------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static void test_any_failed_allocation_is_reported_and_leaks_nothing(void **state)
 {
@@ -493,8 +493,7 @@ static void test_a_party_that_admits_fedvs_alone_needs_a_polynomial(void **state
     assert_true(strstr(err.text, "--set model.polynomial.degree=0: is 0") == err.text);
 }
 
-/* --- the encoding that fedvs implies
- * ---------------------------------------------------------------------------------------- */
+/* --- the encoding that fedvs implies --- */
 
 #define SERVER                                                                                     \
     "listen: h:1\nidentity: {cert: a, key: b, ca: c}\nroster: r\nstate: s\nlabels: {train: t}\n"

@@ -265,6 +265,10 @@ static void test_paths_start_at_the_directory_given(void **state)
     take("data.scale", "none", "\"none\"");
     take("data.scale", "./fit", "\"/dir/fit\"");
     take("data.labels.train", "labels.csv", "\"/dir/labels.csv\"");
+    take("data.train", "postgres:s/t", "\"postgres:s/t\"");
+    take("data.predict", "odbc:s/a/b", "\"odbc:s/a/b\"");
+    take("data.test", "./postgres:s", "\"/dir/./postgres:s\"");
+    take("roster", "postgres:s", "\"/dir/postgres:s\"");
 }
 
 static void test_paths_that_would_not_read_back_are_refused(void **state)

@@ -128,9 +128,30 @@ static void test_micro_scores_compare_models_of_several_labels(void **state)
     refuse("training.best_by: loss, r2, mae and rmse are of regression");
 }
 
+static void test_a_run_goes_on_from_what_can_be_one(void **state)
+{
+    static const char *const wrong[] = {"served", "../0123456789abcdef", "0123456789abcde",
+                                        "0123456789ABCDEF",
+                                        "0123456789abcdef-1111111111111111111111111"};
+
+    (void)state;
+    patient();
+    strcpy(p.training.from, "0123456789abcdef-2");
+    pass();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        strcpy(p.training.from, wrong[i]);
+        refuse("training.from: is no name of a run");
+    }
+    p.training.from[0] = 0;
+    strcpy(p.training.from_trail, "00");
+    refuse("training.from_trail: has a meaning only with training.from");
+    p.training.from_trail[0] = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_goes_on_from_what_can_be_one),
         cmocka_unit_test(test_a_way_to_keep_rows_back_needs_a_share),
         cmocka_unit_test(test_micro_scores_compare_models_of_several_labels),
         cmocka_unit_test(test_patience_needs_evaluations_of_rows_to_choose_by),

@@ -330,9 +330,43 @@ static void test_what_a_run_adds_has_room_beside_the_columns(void **state)
     packages_deinit(&s);
 }
 
+static void test_a_head_of_classes_may_have_a_temperature(void **state)
+{
+    const struct nn_spec spec = {
+        .layers = 1, .width = {2, 2}, .act = {NN_ACT_NONE}, .out_scale = 1, .rows_max = 1};
+    struct arena arena = {0};
+    struct nn_net net;
+    struct package p, got;
+    struct error err = {0};
+    struct buf b, other;
+
+    (void)state;
+    assert_int_equal(arena_init(&arena, nn_net_bytes(&spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&net, &spec, &arena), STATUS_OK);
+    packages_head(&p);
+    p.temperature = 1.75F;
+    packages_print(&p, &net, &b);
+    package_init(&got);
+    assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
+    assert_true(got.temperature > 1.74F && got.temperature < 1.76F);
+    buf_init(&other, SIZE_MAX);
+    for (size_t i = 0; i < 3; i++) { /* "temperature":"1.75" */
+        static const char *const wrong[] = {":\"0.00", ":\"1.00", ":\"-1.7"};
+
+        packages_with(&other, &b, ":\"1.75", wrong[i]);
+        assert_int_equal(packages_parse(&other, other.len), STATUS_DATA);
+    }
+    package_deinit(&got);
+    package_deinit(&p);
+    buf_deinit(&other);
+    buf_deinit(&b);
+    arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_head_of_classes_may_have_a_temperature),
         cmocka_unit_test(test_a_bottom_comes_back_as_it_was),
         cmocka_unit_test(test_a_head_has_its_scores_and_no_columns),
         cmocka_unit_test(test_a_head_of_scaled_targets_says_by_what),

@@ -216,7 +216,7 @@ static void test_another_file_under_the_name_is_noticed(void **state)
                                             .column = "who"},
                        &t, &err),
             STATUS_DATA);
-        assert_non_null(strstr(err.text, "changed while"));
+        assert_non_null(strstr(err.text, "changed between"));
         group_deinit(&g);
     }
     table_deinit(&t);

@@ -6,6 +6,7 @@
 #include "common/base/mem.h"
 #include "common/data/intake.h"
 #include "common/data/schema_fit.h"
+#include "common/data/schema_text.h"
 #include "common/data/text.h"
 #include "tests/lib/scratch.h"
 
@@ -309,6 +310,130 @@ static void test_times_are_days(void **state)
     schema_deinit(&s);
 }
 
+/* A schema as a person wrote it, fitted on a table, and applied to it. */
+static void train_by(struct table *t, struct schema *s, const char *schema, const char *text)
+{
+    if (schema_parse(s, schema, strlen(schema), "s.yaml", &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    read_as(t, s, text);
+    assert_int_equal(schema_fit(s, t, &err), STATUS_OK);
+    assert_int_equal(schema_apply(s, t, &unseen, &filled, &err), STATUS_OK);
+}
+
+#define COLUMNS "statistics: fit\ncolumns:\n  - {name: \"a\", "
+
+static void test_bins_hold_equal_shares_of_the_training_rows(void **state)
+{
+    struct schema s = {0}, back;
+    struct scale scale;
+    struct table t, u;
+
+    (void)state;
+    train_by(&t, &s, COLUMNS "kind: number, bins: 4, missing: own}\n",
+             "id,a\n1,10\n2,20\n3,30\n4,40\n5,50\n6,60\n7,70\n8,80\n9,\n");
+    assert_string_equal(names(&t), "a<30 a[30;50) a[50;70) a>=70 a?");
+    row_is(&t, 0, (const float[]){1, 0, 0, 0, 0});
+    row_is(&t, 2, (const float[]){0, 1, 0, 0, 0});
+    row_is(&t, 7, (const float[]){0, 0, 0, 1, 0});
+    row_is(&t, 8, (const float[]){0, 0, 0, 0, 1});
+    assert_int_equal(scale_fit(&scale, &t), STATUS_OK);
+    schema_spare_levels(&s, &scale);
+    for (size_t i = 0; i < 5; i++)
+        assert_true(scale.mean[i] == 0 && scale.sd[i] == 1);
+    scale_deinit(&scale);
+    /* As a package has it. */
+    assert_int_equal(schema_copy(&back, &s, &err), STATUS_OK);
+    apply(&u, &back, "id,a\n1,-1e9\n2,30\n3,49.9\n4,1e9\n5,\n");
+    assert_string_equal(names(&u), "a<30 a[30;50) a[50;70) a>=70 a?");
+    row_is(&u, 0, (const float[]){1, 0, 0, 0, 0});
+    row_is(&u, 1, (const float[]){0, 1, 0, 0, 0});
+    row_is(&u, 2, (const float[]){0, 1, 0, 0, 0});
+    row_is(&u, 3, (const float[]){0, 0, 0, 1, 0});
+    row_is(&u, 4, (const float[]){0, 0, 0, 0, 1});
+    table_deinit(&t);
+    table_deinit(&u);
+    schema_deinit(&s);
+    schema_deinit(&back);
+}
+
+static void test_equal_values_are_in_one_bin(void **state)
+{
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    train_by(&t, &s, COLUMNS "kind: number, bins: 8}\n",
+             "id,a\n1,0\n2,0\n3,0\n4,0\n5,0\n6,7\n7,7\n8,9\n");
+    assert_string_equal(names(&t), "a<7 a[7;9) a>=9");
+    row_is(&t, 4, (const float[]){1, 0, 0});
+    row_is(&t, 6, (const float[]){0, 1, 0});
+    table_deinit(&t);
+    schema_deinit(&s);
+    train_by(&t, &s, COLUMNS "kind: number, bins: 8}\n", "id,a\n1,3\n2,3\n");
+    assert_string_equal(names(&t), "a=any");
+    row_is(&t, 1, (const float[]){1});
+    table_deinit(&t);
+    schema_deinit(&s);
+    /* What stands in for a gap has its bin; what is cut off is cut off before. */
+    train_by(&t, &s,
+             COLUMNS "kind: number, edges: [5], clip: [0, 4], missing: constant, fill: 9}\n",
+             "id,a\n1,100\n2,\n");
+    row_is(&t, 0, (const float[]){1, 0});
+    row_is(&t, 1, (const float[]){1, 0});
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_rare_levels_are_others_as_a_schema_says(void **state)
+{
+    const char *rows = "id,a\n1,x\n2,x\n3,x\n4,y\n5,y\n6,z\n7,\n";
+    struct schema s = {0};
+    struct table t;
+
+    (void)state;
+    train_by(&t, &s, COLUMNS "kind: category, missing: own}\n", rows);
+    assert_string_equal(names(&t), "a=x a=y a=other a?");
+    row_is(&t, 6, (const float[]){0, 0, 0, 1});
+    table_deinit(&t);
+    schema_deinit(&s);
+    train_by(&t, &s, COLUMNS "kind: category, min_rows: 3, indicator: true}\n", rows);
+    assert_string_equal(names(&t), "a=x a=other a?");
+    table_deinit(&t);
+    schema_deinit(&s);
+    train_by(&t, &s, COLUMNS "kind: category, min_rows: 1, max_levels: 3, indicator: true}\n",
+             rows);
+    assert_string_equal(names(&t), "a=x a=y a=z a?");
+    table_deinit(&t);
+    schema_deinit(&s);
+    train_by(&t, &s, COLUMNS "kind: category, max_levels: 1, indicator: true}\n", rows);
+    assert_string_equal(names(&t), "a=x a=other a?");
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
+static void test_a_time_has_parts(void **state)
+{
+    struct schema s = {0};
+    struct scale scale;
+    struct table t;
+
+    (void)state;
+    train_by(&t, &s,
+             COLUMNS "kind: time, missing: constant, fill: 0, parts: [days, year, month, day, "
+                     "weekday, hour], indicator: true}\n",
+             "id,a\n1,2000-01-02\n2,2024-02-29 13:00\n3,\n");
+    assert_string_equal(names(&t), "a.days a.year a.month a.day a.weekday a.hour a?");
+    row_is(&t, 0, (const float[]){1, 2000, 1, 2, 6, 0, 0});
+    row_is(&t, 1, (const float[]){8825 + 13.0f / 24, 2024, 2, 29, 3, 13, 0});
+    row_is(&t, 2, (const float[]){0, 2000, 1, 1, 5, 0, 1});
+    assert_int_equal(scale_fit(&scale, &t), STATUS_OK);
+    schema_spare_levels(&s, &scale);
+    assert_true(scale.mean[1] > 2000 && scale.mean[6] == 0 && scale.sd[6] == 1);
+    scale_deinit(&scale);
+    table_deinit(&t);
+    schema_deinit(&s);
+}
+
 static void test_each_failing_allocation_is_reported(void **state)
 {
     const char *path = scratch_write_text("t.csv", "id,a,b\n1,x,\n2,x,3\n3,y,4\n");
@@ -348,6 +473,10 @@ int main(void)
         cmocka_unit_test(test_a_table_of_ignored_columns_alone_is_refused),
         cmocka_unit_test(test_rows_that_are_not_fitted_to_decide_nothing),
         cmocka_unit_test(test_times_are_days),
+        cmocka_unit_test(test_bins_hold_equal_shares_of_the_training_rows),
+        cmocka_unit_test(test_equal_values_are_in_one_bin),
+        cmocka_unit_test(test_rare_levels_are_others_as_a_schema_says),
+        cmocka_unit_test(test_a_time_has_parts),
         cmocka_unit_test(test_each_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

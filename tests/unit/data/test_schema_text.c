@@ -70,9 +70,58 @@ static void test_what_is_printed_comes_back(void **state)
                "  - {name: \"a\", kind: number, missing: mean, fill: 2}\n"
                "  - {name: \"b\", kind: number, missing: refused}\n"
                "  - {name: \"c\", kind: category, levels: [\"x\"]}\n");
+    comes_back(HEAD "  - {name: \"a\", kind: number, missing: own, bins: 8, indicator: true}\n"
+                    "  - {name: \"b\", kind: number, missing: mean, fill: 1, clip: [0, 9], edges: "
+                    "[-1.5, 0, 1024]}\n"
+                    "  - {name: \"c\", kind: number, missing: refused, edges: []}\n"
+                    "  - {name: \"d\", kind: time, missing: median, parts: [days, month, hour]}\n"
+                    "  - {name: \"e\", kind: category, min_rows: 5, max_levels: 10, indicator: "
+                    "true}\n");
+    comes_back("statistics: given\ncolumns:\n"
+               "  - {name: \"a\", kind: number, missing: own, edges: [1], indicator: true}\n");
     /* As fitted on rows that all have another text, and as data.schema may refuse gaps. */
     comes_back(HEAD "  - {name: \"a\", kind: category, levels: [], other: true}\n"
                     "  - {name: \"b\", kind: category, levels: [\"x\"], missing: refused}\n");
+}
+
+static void test_preparations_that_do_not_go_together_are_refused(void **state)
+{
+#define A HEAD "  - {name: \"a\", kind: number, "
+#define B HEAD "  - {name: \"b\", kind: category, "
+#define T HEAD "  - {name: \"t\", kind: time, "
+    (void)state;
+    refused(A "bins: 0}\n", "a whole number from 1");
+    refused(A "bins: 65}\n", "a whole number from 1");
+    refused(A "bins: [1]}\n", "a whole number from 1");
+    refused(A "bins: 4, edges: [1]}\n", "bins or edges, not both");
+    refused(A "edges: [1], bins: 4}\n", "bins or edges, not both");
+    refused(A "edges: [1], edges: [2]}\n", "");
+    refused(A "edges: 1}\n", "a list of at most 63 numbers");
+    refused(A "edges: [1, 1]}\n", "each is above the one before");
+    refused(A "edges: [2, 1]}\n", "each is above the one before");
+    refused(A "edges: [x]}\n", "a number expected");
+    refused(A "bins: 4, log: true}\n", "one of bins, parts and log");
+    refused(A "missing: own}\n", "missing: own is for categories and bins");
+    refused(A "bins: 4, missing: own, indicator: false}\n", "missing: own has an indicator");
+    refused(A "parts: [year]}\n", "no key of a column of this kind");
+    refused(A "min_rows: 3}\n", "no key of a column of this kind");
+    refused(T "parts: []}\n", "parts: a list of them");
+    refused(T "parts: year}\n", "parts: a list of them");
+    refused(T "parts: [month, year]}\n", "in this order");
+    refused(T "parts: [year, year]}\n", "in this order");
+    refused(T "parts: [year, week]}\n", "in this order");
+    refused(T "parts: [year], bins: 3}\n", "one of bins, parts and log");
+    refused(B "min_rows: 0}\n", "a whole number from 1");
+    refused(B "max_levels: 65537}\n", "a whole number from 1");
+    refused(B "levels: [\"x\"], min_rows: 3}\n", "levels that the rows decide");
+    refused(B "bins: 3}\n", "no key of a column of this kind");
+    refused(HEAD "  - {name: \"o\", kind: ordered, levels: [\"x\"], bins: 3}\n",
+            "no key of a column of this kind");
+    refused("statistics: given\ncolumns:\n  - {name: \"a\", kind: number, missing: own, bins: 3}\n",
+            "the edges of this column's bins are not");
+#undef A
+#undef B
+#undef T
 }
 
 /* As fitted on a table: what a package could not be read with again is refused before a run. */
@@ -238,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_printed_comes_back),
+        cmocka_unit_test(test_preparations_that_do_not_go_together_are_refused),
         cmocka_unit_test(test_a_schema_that_could_not_be_read_again_is_not_copied),
         cmocka_unit_test(test_a_mistake_is_named_with_its_line),
         cmocka_unit_test(test_what_is_written_stands_and_the_rest_is_fitted),

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -83,9 +84,70 @@ static void test_what_is_no_time_is_none(void **state)
         is_none(bad[i]);
 }
 
+/* Every day of 9999 years, counted along beside. */
+static void test_days_come_apart_into_year_month_day_and_weekday(void **state)
+{
+    int weekday = 0; /* 0001-01-01 was a Monday */
+    struct when_parts p;
+    char text[16];
+    float days;
+
+    (void)state;
+    for (int year = 1; year <= 9999; year++)
+        for (int month = 1; month <= 12; month++)
+            for (int day = 1; day <= 31; day++) {
+                snprintf(text, sizeof text, "%04d-%02d-%02d", year, month, day);
+                if (!when_scan(text, strlen(text), &days))
+                    continue;
+                when_take_apart(&p, days);
+                if (p.part[0] != days || p.part[1] != (float)year || p.part[2] != (float)month ||
+                    p.part[3] != (float)day || p.part[4] != (float)weekday || p.part[5] != 0)
+                    fail_msg("%s: %g-%g-%g, %g", text, (double)p.part[1], (double)p.part[2],
+                             (double)p.part[3], (double)p.part[4]);
+                weekday = (weekday + 1) % 7;
+            }
+}
+
+static void test_hours_are_those_of_the_clock(void **state)
+{
+    static const char *const dates[] = {"1970-01-01", "1999-12-31", "2000-01-01", "2024-02-29",
+                                        "2049-12-31"};
+    struct when_parts p;
+    char text[32];
+    float days;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++)
+        for (int hour = 0; hour < 24; hour++)
+            for (int minute = 0; minute < 56; minute += 5) {
+                snprintf(text, sizeof text, "%s %02d:%02d", dates[i], hour, minute);
+                assert_true(when_scan(text, strlen(text), &days));
+                when_take_apart(&p, days);
+                if (p.part[5] != (float)hour)
+                    fail_msg("%s: %g", text, (double)p.part[5]);
+            }
+}
+
+/* What no date is, but stands in for one. */
+static void test_days_out_of_the_calendar_are_some_day(void **state)
+{
+    static const float days[] = {-1e12f, 1e12f, -730426, 3e6f};
+    struct when_parts p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        when_take_apart(&p, days[i]);
+        assert_true(p.part[2] >= 1 && p.part[2] <= 12 && p.part[3] >= 1 && p.part[3] <= 31);
+        assert_true(p.part[4] >= 0 && p.part[4] < 7 && p.part[5] >= 0 && p.part[5] < 24);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_days_come_apart_into_year_month_day_and_weekday),
+        cmocka_unit_test(test_hours_are_those_of_the_clock),
+        cmocka_unit_test(test_days_out_of_the_calendar_are_some_day),
         cmocka_unit_test(test_days_count_from_2000),
         cmocka_unit_test(test_the_clock_is_a_part_of_a_day),
         cmocka_unit_test(test_what_is_no_time_is_none),

@@ -15,7 +15,7 @@ static const char TEXT[] =
     "run=0123456789abcdef-2\n"
     "plan=0101010101010101010101010101010101010101010101010101010101010101\n"
     "trail=0202020202020202020202020202020202020202020202020202020202020202\n"
-    "rows=1000\nbatch=256\nabsent=1,3,255\n";
+    "rows=1000\nbatch=256\nabsent=1,3,255\nby=risk-desk\n";
 
 static enum status parse(struct prediction *p, const char *text)
 {
@@ -36,6 +36,7 @@ static void test_the_text_is_read_and_written_alike(void **state)
     assert_true(p.plan[31] == 1 && p.trail[0] == 2);
     assert_true(p.absent[1] && p.absent[3] && p.absent[255] && !p.absent[0] && !p.absent[2]);
     assert_true(prediction_leaves_out(&p));
+    assert_string_equal(p.by, "risk-desk");
     buf_init(&b, 1024);
     assert_int_equal(prediction_print(&p, &b), STATUS_OK);
     assert_int_equal(b.len, strlen(TEXT));
@@ -65,6 +66,10 @@ static void test_no_other_text_is_read(void **state)
         {"run=", "ran="},
         {"plan=01", "plan=1"},
         {"255\n", "255\n\n"},
+        {"desk\n", "desk\n\n"},
+        {"by=risk", "by=.risk"},
+        {"by=risk-desk", "by="},
+        {"by=risk", "by=ri k"},
     };
     char text[512];
     struct prediction p;

@@ -81,6 +81,10 @@ static void test_a_guess_is_called_one(void **state)
     s = classes_score(0.99, 0.99);
     s.value[SCORE_LOSS] = NAN;
     expect_guess(true, &s, &rows);
+    s.value[SCORE_LOSS] = 3.1 * log(2);
+    expect_guess(true, &s, &rows);
+    s.value[SCORE_LOSS] = 2.9 * log(2);
+    expect_guess(false, &s, &rows);
     rows = rows_of(target, 30, 30);
     s = classes_score(0.40, 0.9);
     expect_guess(true, &s, &rows);

@@ -291,6 +291,7 @@ static void head_scores(bool mean, bool concat_them, enum nn_loss loss, uint32_t
                            .concat = concat_them,
                            .loss = loss,
                            .center = loss == NN_LOSS_SQUARED ? 3 : 0,
+                           .temperature = loss == NN_LOSS_SQUARED ? 1 : 1.75F,
                            .spread = loss == NN_LOSS_SQUARED ? 2.5F : 1};
     float fused[ROWS * 4], want[ROWS * 3];
     const float *logits;
@@ -310,7 +311,9 @@ static void head_scores(bool mean, bool concat_them, enum nn_loss loss, uint32_t
                 concat_them ? (c < 2 ? a[c] : b[c - 2]) : (a[c] + b[c]) * (mean ? 0.5F : 1.0F);
         }
     logits = nn_net_forward(&f.net, fused, ROWS);
-    nn_predict(loss, want, logits, ROWS, outputs);
+    for (size_t i = 0; i < ROWS * outputs; i++)
+        want[i] = logits[i] / m.temperature;
+    nn_predict(loss, want, want, ROWS, outputs);
     for (size_t i = 0; loss == NN_LOSS_SQUARED && i < ROWS; i++)
         want[i] = want[i] * m.spread + m.center;
     got = run_graph(&f.graph, "scores");
@@ -346,6 +349,7 @@ static void test_a_head_without_layers(void **state)
                            .width = 2,
                            .loss = NN_LOSS_SQUARED,
                            .center = 0,
+                           .temperature = 1,
                            .spread = 1};
     struct fixture f;
 

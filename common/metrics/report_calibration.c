@@ -1,0 +1,17 @@
+/* report_calibration.c -- a temperature in summary.json.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/metrics/report_calibration.h"
+
+void report_calibration(struct report_json *j, json_t *root, const struct calibration *c)
+{
+    json_t *o;
+
+    if (c->rows == 0)
+        return;
+    o = report_json_object(j, root, "calibration");
+    report_json_real(j, o, "temperature", c->temperature);
+    report_json_count(j, o, "rows", c->rows);
+    report_json_real(j, o, "ece_before", c->before);
+    report_json_real(j, o, "ece", c->after);
+}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# test_contribution.sh -- what each party adds to a model's score: the same values as an independent program's in clear,
+# nothing for a party of noise, each answer charged, and refused where a party does not take part or sums are exact.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh source=../lib/predict.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+. "$root/tests/lib/predict.sh"
+cd "$dir" || exit 6
+
+# Two parties have columns that say something; the third one's are the remainders of a long division.
+zcat "$root/tests/data/breast_cancer.csv.gz" | awk -F, -v OFS=, '
+    NR == 1 { print $1, $2, $3, $4, $9, $12, $22, $24, $29, "noise_1", "noise_2", "kind", $NF; next }
+    { x = (x * 16807 + 11) % 2147483647; y = (y * 48271 + 7) % 2147483647
+      print $1, $2, $3, $4, $9, $12, $22, $24, $29, x % 1000 / 100, y % 1000 / 100, substr("abc", y % 3 + 1, 1), $NF }
+    ' >all.csv
+columns='1-4,5-8,9-11'
+trained() { # OUT OPTIONS...
+    out=$1
+    shift
+    "$vfl" cluster --train all.csv --label label --columns "$columns" --set training.epochs=30 --seed 5 --quiet \
+        --out "$out" "$@"
+}
+head -n 401 all.csv >new.csv
+
+value() { # RUN N PARTY HOW [COLUMN]: of the loss, in units of 1e-4
+    awk -F, -v p="$3" -v h="$4" -v c="${5:-}" \
+        '$1 == p && $3 == h && $2 == c && $4 == "loss" { printf "%d", 10000 * $5 }' \
+        "$1/contributions/$2/contribution.csv"
+}
+
+released() { # RUN PARTY
+    "$VFL_BIN/vfl-party" --ledger -c "$1/party-$2/config.yaml" |
+        sed -n 's/^releases .* contribute  *\([0-9]*\).*/\1/p'
+}
+
+# --- in clear: what the packages say ---
+trained clear --set protocol.encoding=float32 --set protocol.aggregation=clear || not_ok 'training'
+expect 0 'sets *all 8' 'all sets of three parties' "$vfl" contribution --run clear --data new.csv --features 3,1
+set --
+for i in 1 2 3; do
+    set -- "$@" "$(ls clear/party-$i/models/*/model.safetensors)" "clear/contributions/1/data/party-$i-predict.csv"
+done
+far=$(/usr/bin/python3 "$root/tests/golden/contribution.py" 5 \
+    clear/contributions/1/answers.csv clear/contributions/1/data/labels-predict.csv \
+    clear/contributions/1/contribution.csv clear/server/models/*/model.safetensors "$@") || not_ok 'numpy'
+within 'answers are those of the packages' 0 10000 "${far% *}"
+within 'and values what all orders make of them' 0 1000 "${far#* }"
+within 'a party of noise adds nothing' -150 150 "$(value clear 1 p3 shapley)"
+within 'the others do' 500 10000 "$(value clear 1 p1 shapley)"
+within 'nor does a column of noise' -150 150 "$(value clear 1 p3 mixed 1)"
+grep -q '^p3:3   "kind"$' said && ok 'names are the party'"'"'s to tell' || not_ok 'no names'
+same "$((400 * (7 + 3 + 4 + 3))) $((400 * (7 + 3 + 4))) $((400 * (7 + 3 + 4 + 4)))" \
+    "$(released clear 3) $(released clear 2) $(released clear 1)" \
+    'each answer is charged, and one with a mixed column twice'
+same "400 14 0" "$(python3 -c 'import json; s = json.load(open("clear/contributions/1/summary.json"))
+print(s["rows"], s["times"], s["contribution"]["permutations"])')" 'the summary says how often'
+grep -q 'noise_' clear/contributions/1/server/log.txt clear/contributions/1/party-2/log.txt &&
+    not_ok 'a name has left its party' || ok 'and nobody else has heard them'
+
+# --- orders instead of sets ---
+expect 0 'orders *1 of the parties' 'of orders' \
+    "$vfl" contribution --run clear --data new.csv --permutations 1 --out orders.csv
+same 'party,column,how,measure,value,error' "$(head -n 1 orders.csv)" 'to another file'
+same "$(grep leave_one_out clear/contributions/1/contribution.csv | cut -d, -f1-5)" \
+    "$(grep leave_one_out orders.csv | cut -d, -f1-5)" 'who is left out is left out alike'
+
+# --- with noise ---
+trained pbm --set protocol.pbm.trials=256 || not_ok 'training'
+expect 0 'sets *all 8' 'under noise' "$vfl" contribution --run pbm --data new.csv
+within 'a party of noise adds nothing' -300 300 "$(value pbm 1 p3 shapley)"
+same "$((400 * 7))" "$(released pbm 2)" 'each answer is charged'
+
+# --- what is refused ---
+trained fixed --set protocol.encoding=fixed || not_ok 'training'
+expect 2 'contributions, under an encoding without noise' 'not of exact sums' \
+    "$vfl" contribution --run fixed --data new.csv
+expect 2 'there are 3 parties' 'no fourth party' "$vfl" contribution --run pbm --data new.csv --features 4
+sed 's/,[^,]*$//' new.csv >unlabelled.csv
+expect 2 'label' 'without labels' "$vfl" contribution --run pbm --data unlabelled.csv
+check() { # SET...
+    "$VFL_BIN/vfl-party" -n --predict served -c pbm/party-1/config.yaml \
+        --set data.predict="$PWD/pbm/contributions/1/data/party-1-predict.csv" "$@"
+}
+expect 0 'refuses that: policy.contribute.max_rows 0' 'a party takes part in none by itself' check
+expect 0 'accepts that' 'it has a price' check --set policy.contribute.max_rows=400
+expect 0 'each row 15 times' 'and another one with columns' check --set policy.contribute.max_rows=400 \
+    --set policy.contribute.columns=4
+expect 0 'refuses that: policy.max_releases' 'and may be too dear' check --set policy.contribute.max_rows=400 \
+    --set policy.max_releases.record=20
+sed -i '2s/,[^,]*$/,7/' pbm/contributions/1/data/labels-predict.csv
+values() {
+    "$vfl" contribution --answers pbm/contributions/1/answers.csv \
+        --labels pbm/contributions/1/data/labels-predict.csv "$@"
+}
+expect 2 'labels-predict.csv:2: its label is none' 'labels that are none' values
+sed -i '2d' pbm/contributions/1/data/labels-predict.csv
+expect 2 'no label of a row' 'labels that are not all there' values
+closing

@@ -1,0 +1,128 @@
+#!/bin/sh
+# test_sources.sh -- one table out of files, packed files, arrays and database servers: the same model.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# shellcheck disable=SC2317 # called by expect
+cluster() {
+    timeout 600 "$vfl" cluster --quiet --set training.epochs=3 --set training.learning_rate=0.1 --seed 5 "$@"
+}
+
+digest() { # RUN
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))["model_sha256"])' "$1"
+}
+
+python3 - <<'PY'
+import csv, random, sqlite3, struct
+random.seed(3)
+rows = []
+for i in range(300):
+    age, job = random.randint(18, 80), random.choice(['a, b', 'c"d', 'e'])
+    since = '20%02d-%02d-%02d' % (random.randint(0, 20), random.randint(1, 12), random.randint(1, 28))
+    wage = random.choice(['', '%.2f' % random.uniform(1, 9)])
+    rows.append([str(100 + i), str(age), job, since, wage, str(int(age + 5 * (job == 'e') > 50))])
+head = ['id', 'age', 'job', 'since', 'wage', 'y']
+with open('plain.csv', 'w', newline='') as f:
+    csv.writer(f, lineterminator='\n').writerows([head] + rows)
+db = sqlite3.connect('people.db')
+db.execute('CREATE TABLE people (id text, age int, job text, since date, wage real, y int)')
+db.executemany('INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)', [[c or None for c in r] for r in rows])
+db.commit()
+def array(name, form, shape, numbers):
+    head = "{'descr': '<%s', 'fortran_order': False, 'shape': %r, }" % (form, shape)
+    head += ' ' * (-(len(head) + 11) % 64) + '\n'
+    with open(name, 'wb') as f:
+        f.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode())
+        f.write(struct.pack('<%d%s' % (len(numbers), {'f4': 'f', 'i8': 'q'}[form]), *numbers))
+x = [[random.gauss(0, 1) for _ in range(6)] for _ in range(300)]
+array('x.npy', 'f4', (300, 6), [v for row in x for v in row])
+with open('y.csv', 'w') as f:
+    f.write('label\n' + ''.join('%d\n' % (row[0] + row[3] > 0) for row in x))
+PY
+columns='age+job,since+wage'
+expect 0 '' 'a plain file' cluster --out plain --train plain.csv --label y --columns "$columns"
+
+# --- arrays ---
+expect 0 '' 'an array trains by one command' cluster --out npy --npy-train x.npy,y.csv --parties 2
+same 'party-1-test.npy party-1-train.npy' "$(cd npy/data && echo party-1-*)" 'each party has one of its own'
+expect 0 '' 'and predicts' "$vfl" predict --quiet --run npy --data x.npy --out npy.csv
+same 301 "$(wc -l <npy.csv)" 'every row'
+expect 2 'exclude each other' 'arrays and tables are two things' \
+    cluster --out x --npy-train x.npy,y.csv --train plain.csv
+cut -c 1-2 x.npy >cut.npy
+expect 2 'cut.npy: ' 'half an array is refused' cluster --out x --npy-train cut.npy,y.csv
+
+# --- PostgreSQL ---
+mkfifo hold ready
+sh "$root/tests/lib/postgres.sh" <hold >ready &
+exec 8>hold
+folder=
+read -r folder <ready
+if [ -n "$folder" ]; then
+    export PGSERVICEFILE="$folder/service"
+    sql() { psql -q -X -v ON_ERROR_STOP=1 service=trial -c "$1"; }
+    sql 'CREATE TABLE people (id text, age int, job text, since date, wage numeric, y int)'
+    sql "\\copy people FROM plain.csv WITH (FORMAT csv, HEADER)"
+    expect 0 '' 'a table of PostgreSQL is split and trained' \
+        cluster --out pg --train postgres:trial/people --id id --label y --columns "$columns"
+    same "$(digest plain)" "$(digest pg)" 'to the same model'
+    sql 'CREATE TABLE one AS SELECT id, age, job FROM people; ALTER TABLE one ADD who text; UPDATE one SET who = id'
+    ids=$(tail -n +2 plain/data/party-1-train.csv | cut -d, -f1 | sed "s/.*/'&'/" | paste -sd,)
+    sql "CREATE VIEW train AS SELECT id, age, job FROM one WHERE id IN ($ids);
+         CREATE VIEW test AS SELECT id, age, job FROM one WHERE id NOT IN ($ids)"
+    expect 0 '' 'a party reads its own two views' cluster --out own --train plain.csv --label y --columns "$columns" \
+        --party 1:data.train=postgres:trial/train --party 1:data.test=postgres:trial/public/test
+    same "$(digest plain)" "$(digest own)" 'and trains the same model'
+    expect 0 'name: "since", kind: time' 'prepare reads it' "$vfl" prepare --table postgres:trial/people --label y
+    expect 0 '' 'predict does' "$vfl" predict --quiet --run pg --data postgres:trial/people --out pg.csv
+    same 301 "$(wc -l <pg.csv)" 'every row'
+    sql 'CREATE VIEW nameless AS SELECT age, wage, y FROM people'
+    expect 2 'name the ids by --id' 'rows of a server have no numbers' \
+        "$vfl" split --out x --train postgres:trial/nameless --label y --parties 2
+    rm -rf x
+    expect 2 'party-1: postgres:trial/ghost: PostgreSQL: relation .ghost. does not exist' \
+        'what is not there is said of the side whose it is' \
+        cluster --out x --train plain.csv --label y --columns "$columns" --party 1:data.train=postgres:trial/ghost
+    sql "CREATE VIEW late AS SELECT id, CASE WHEN row_number() OVER () = 200 THEN 'secret' ELSE age::text END AS age,
+         job FROM train"
+    rm -rf x
+    expect 2 'party-1: postgres:trial/late:200: column 2 "age": not a number' 'another type in a late row' \
+        cluster --out x --train plain.csv --label y --columns "$columns" --party 1:data.train=postgres:trial/late
+    same '' "$(grep -r secret x/server x/party-*/log.txt)" 'whose cell is nowhere'
+    rm -rf x
+    # A password is in libpq's file or nowhere.
+    sql "CREATE ROLE reader LOGIN PASSWORD 'opensesame'; GRANT SELECT ON people, train, test TO reader"
+    sed -i '1ilocal all reader scram-sha-256' "$folder/data/pg_hba.conf"
+    sql 'SELECT pg_reload_conf()' >/dev/null
+    sed 's/\[trial\]/[reader]/; s/user=trial/user=reader/' "$PGSERVICEFILE" >both
+    cat both >>"$PGSERVICEFILE"
+    rm both
+    expect 2 'PostgreSQL: .*no password supplied' 'without a password there is no way in' \
+        "$vfl" prepare --table postgres:reader/people
+    echo '*:*:*:reader:opensesame' >pgpass
+    chmod 600 pgpass
+    expect 0 '' "with one in libpq's file there is" \
+        env PGPASSFILE="$PWD/pgpass" "$vfl" prepare --table postgres:reader/people
+    expect 2 'permission denied for table one' 'and rights are the server'\''s' \
+        env PGPASSFILE="$PWD/pgpass" "$vfl" prepare --table postgres:reader/one
+else
+    echo 'no PostgreSQL server here (package postgresql): left out'
+fi
+exec 8>&-
+wait
+
+# --- ODBC ---
+driver=$(find /usr/lib -name libsqlite3odbc.so 2>/dev/null | head -n 1)
+if [ -n "$driver" ]; then
+    printf '[trial]\nDriver=%s\nDatabase=%s\n' "$driver" "$PWD/people.db" >odbc.ini
+    export ODBCINI="$PWD/odbc.ini"
+    expect 0 '' 'a table of ODBC is split and trained' \
+        cluster --out odbc --train odbc:trial/people --id id --label y --columns "$columns"
+    same "$(digest plain)" "$(digest odbc)" 'to the same model'
+    expect 0 '' 'prepare reads it' "$vfl" prepare --table odbc:trial/people --label y
+    expect 2 'odbc:ghost/people: ODBC: ' 'a data source that there is not' "$vfl" prepare --table odbc:ghost/people
+else
+    echo 'no ODBC driver here (package libsqliteodbc): left out'
+fi
+closing
