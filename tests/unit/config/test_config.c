@@ -1,6 +1,5 @@
 /* test_config.c -- printing loads back to the same struct; examples and reference are those of the
  * tables.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/config/config.h"
