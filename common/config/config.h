@@ -66,6 +66,11 @@ struct config_inject {
     double link_delay_ms, link_jitter_ms, link_rate_mbit;
 };
 
+/* Predictions on request. */
+struct config_serve {
+    uint32_t rows, waiting, deadline_ms, idle_ms;
+};
+
 struct config_server {
     char listen[CONFIG_PATH_MAX];
     struct config_identity identity;
@@ -85,6 +90,8 @@ struct config_server {
     uint32_t predict_min_parties;       /* 0: everybody */
     char predict_by[CONFIG_COLUMN_MAX]; /* for whom, where a job does not say */
     uint32_t predict_wait_ms;           /* for everybody, before fewer answer */
+    char http[CONFIG_COLUMN_MAX]; /* HOST:PORT of requests; "": the socket under state alone */
+    struct config_serve serve;
     struct plan plan;
     struct config_inject inject;
 };

@@ -20,6 +20,7 @@ SCRIPTS = ('*.sh', '*.py', 'deploy/vfl', '.ci/run')
 MAY_INCLUDE = {
     'server/train/*': ('common/', 'server/'),
     'server/predict/*': ('common/', 'server/'),
+    'server/serve/*': ('common/', 'server/'),
     'server/*': ('common/',),
     'party/train/*': ('common/', 'party/'),
     'party/predict/*': ('common/', 'party/'),
@@ -50,7 +51,8 @@ FOREIGN = {
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/tree.c',),
     'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'server/queue.c',
-                  'server/control.c', 'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
+                  'server/control.c', 'server/serve/words.[ch]', 'server/serve/figures.c',
+                  'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
     'sqlite3.h': ('common/privacy/ledger*', 'common/data/sqlite.c', 'tests/unit/privacy/*',
                   'tests/unit/data/*'),
     'zlib.h': ('common/data/stream.c', 'tests/lib/scratch.c'),
@@ -141,6 +143,7 @@ TESTED_BY = {
         'config/test_plan': ('common/config/plan_keys.c',),
         'config/test_plan_rules': tuple(f'common/config/plan_rules_{name}.c' for name in
                                         ('sizes', 'sums', 'training')),
+        'metrics/test_latency': ('common/metrics/report_latency.c',),
         'data/test_csv': ('common/data/lines.c', 'common/data/source.c', 'common/data/stream.c',
                           'common/data/text.c'),
         'data/test_intake': ('common/data/order.c', 'common/data/levels.c'),
