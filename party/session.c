@@ -486,6 +486,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
         refuse(p, out);
         break;
     case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
+    case EVENT_ASKED:
     case EVENT_CANCEL:
     case EVENT_RECALLED: CHECK(!"the server's alone");
     }

@@ -4,14 +4,11 @@
 #include "server/control.h"
 
 #include "common/base/file.h"
-#include "common/base/mem.h"
 #include "common/config/key_text.h"
-#include "common/crypto/digest.h"
-#include "common/crypto/rng.h"
-#include "common/crypto/secret.h"
 #include "common/daemon/models.h"
 #include "common/flow/alignment.h"
 #include "server/contributed.h"
+#include "server/serve/words.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -22,68 +19,7 @@
 
 #define JOBS "/v1/jobs"
 
-/* --- the token --- */
-
-static enum status make_token(const char *path, char out[HTTP_TOKEN_MAX], struct error *err)
-{
-    uint8_t bytes[CONTROL_TOKEN_BYTES];
-    struct rng fresh = {0};
-    enum status s = rng_init_system(&fresh);
-
-    if (s != STATUS_OK)
-        return error_set(err, s, "no randomness for a token");
-    rng_fill(&fresh, bytes, sizeof bytes);
-    rng_deinit(&fresh);
-    digest_hex(out, bytes, sizeof bytes);
-    secret_wipe(bytes, sizeof bytes);
-    out[2 * CONTROL_TOKEN_BYTES] = '\n';
-    s = file_write_atomic(path, out, 2 * CONTROL_TOKEN_BYTES + 1, 0600, err);
-    out[2 * CONTROL_TOKEN_BYTES] = 0;
-    return s;
-}
-
-enum status control_token(char out[HTTP_TOKEN_MAX], const char *state, struct error *err)
-{
-    char path[CONFIG_PATH_MAX];
-    struct stat is;
-    struct buf text;
-    enum status s;
-
-    snprintf(path, sizeof path, "%.*s/token", CONFIG_PATH_MAX - 16, state);
-    if (lstat(path, &is) != 0 && errno == ENOENT)
-        return make_token(path, out, err);
-    buf_init(&text, 2 * CONTROL_TOKEN_BYTES + 1);
-    s = file_read_private(path, &text, err);
-    if (s == STATUS_OK && text.len == 2 * CONTROL_TOKEN_BYTES + 1)
-        snprintf(out, HTTP_TOKEN_MAX, "%.*s", 2 * CONTROL_TOKEN_BYTES, (char *)text.data);
-    else if (s == STATUS_OK)
-        s = error_set(err, STATUS_CONFIG, "%s: no token; without the file one is made", path);
-    secret_buf_deinit(&text);
-    return s;
-}
-
 /* --- answers --- */
-
-static void answer_json(struct http_answer *out, unsigned status, json_t *body)
-{
-    const size_t n = body == NULL ? 0 : json_dumpb(body, NULL, 0, JSON_INDENT(1));
-    char *text = n == 0 ? NULL : mem_alloc(n + 1, 1);
-
-    out->status = status;
-    if (text == NULL || json_dumpb(body, text, n, JSON_INDENT(1)) != n)
-        out->status = 500;
-    else
-        text[n] = '\n';
-    if (out->status != 500 && buf_append(&out->body, text, n + 1) != STATUS_OK)
-        out->status = 500;
-    mem_free(text);
-    json_decref(body);
-}
-
-static void refuse(struct http_answer *out, unsigned status, const char *why)
-{
-    answer_json(out, status, json_pack("{s:s}", "error", why));
-}
 
 static unsigned code_of(enum status s)
 {
@@ -114,7 +50,7 @@ static void list(const struct queue *q, struct http_answer *out)
 
     for (size_t i = 0; i < q->n; i++)
         (void)json_array_append_new(jobs, show(&q->job[i])); /* no memory: one is missing */
-    answer_json(out, 200, json_pack("{s:o}", "jobs", jobs));
+    words_answer(out, 200, json_pack("{s:o}", "jobs", jobs));
 }
 
 /* --- a job comes --- */
@@ -217,7 +153,7 @@ static void submit(const struct control *c, const struct http_request *r, struct
     enum status s;
 
     if (from == NULL) {
-        refuse(out, 400, "no JSON");
+        words_refuse(out, 400, "no JSON");
         return;
     }
     s = read_wish(&wish, from, &err);
@@ -227,10 +163,10 @@ static void submit(const struct control *c, const struct http_request *r, struct
         s = queue_add(&c->stand->queue, &job, wish.text, wish.text_n, &number, &err);
     json_decref(from);
     if (s != STATUS_OK) {
-        refuse(out, code_of(s), err.text);
+        words_refuse(out, code_of(s), err.text);
         return;
     }
-    answer_json(out, 201, json_pack("{s:i}", "job", (int)number));
+    words_answer(out, 201, json_pack("{s:i}", "job", (int)number));
     c->submitted(c->owner);
 }
 
@@ -242,10 +178,10 @@ static void cancel(const struct control *c, uint32_t number, struct http_answer 
     bool running;
 
     if (stand_cancel(c->stand, number, &running, &err) != STATUS_OK) {
-        refuse(out, err.status == STATUS_DATA ? 409 : 500, err.text);
+        words_refuse(out, err.status == STATUS_DATA ? 409 : 500, err.text);
         return;
     }
-    answer_json(out, 200, show(queue_find(&c->stand->queue, number)));
+    words_answer(out, 200, show(queue_find(&c->stand->queue, number)));
     if (running)
         c->cancelled(c->owner);
 }
@@ -261,12 +197,12 @@ static void show_file(const struct control *c, const struct queue_job *j, const 
     snprintf(path, sizeof path, "%.*s/runs/%s/%s", CONFIG_PATH_MAX - 96, c->stand->run->whole->home,
              j->run, name);
     if (j->run[0] == 0 || (lstat(path, &is) != 0 && errno == ENOENT)) {
-        refuse(out, 404, "there is no such file yet");
+        words_refuse(out, 404, "there is no such file yet");
     } else if (file_read_own(path, &out->body, &err) == STATUS_OK) {
         out->type = "text/plain";
     } else {
         out->body.len = 0;
-        refuse(out, 500, err.text);
+        words_refuse(out, 500, err.text);
     }
 }
 
@@ -297,27 +233,37 @@ static void about(const struct control *c, const struct http_request *r, const c
     const bool gets = strcmp(r->method, "GET") == 0;
 
     if (j == NULL)
-        refuse(out, 404, "there is no such job");
+        words_refuse(out, 404, "there is no such job");
     else if (*what == 0 && strcmp(r->method, "DELETE") == 0)
         cancel(c, (uint32_t)number, out);
     else if (*what == 0 && gets)
-        answer_json(out, 200, show(j));
+        words_answer(out, 200, show(j));
     else if (gets && file_of(j, what) != NULL)
         show_file(c, j, file_of(j, what), out);
     else
-        refuse(out, 404, "there is nothing of that name");
+        words_refuse(out, 404, "there is nothing of that name");
 }
 
-void control_answer(void *control, const struct http_request *r, struct http_answer *out)
+static void answer(const struct control *c, const struct http_request *r, struct http_answer *out)
 {
-    const struct control *c = control;
-
-    if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "GET") == 0)
+    if (r->client != 0)
+        words_refuse(out, 403, "jobs are the operator's");
+    else if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "GET") == 0)
         list(&c->stand->queue, out);
     else if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "POST") == 0)
         submit(c, r, out);
     else if (strncmp(r->path, JOBS "/", strlen(JOBS "/")) == 0)
         about(c, r, r->path + strlen(JOBS "/"), out);
     else
-        refuse(out, 404, "there is nothing of that name");
+        words_refuse(out, 404, "there is nothing of that name");
+}
+
+bool control_answer(void *control, const struct http_request *r, struct http_answer *out)
+{
+    const struct control *c = control;
+
+    if (serve_is_its(r->path))
+        return serve_answer(&c->stand->serve, r, out);
+    answer(c, r, out);
+    return true;
 }

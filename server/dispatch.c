@@ -257,6 +257,8 @@ static struct server_next out_of_time(struct server_federation *f, struct action
             log_warn("went on without %s", missing);
         return next;
     }
+    if (f->play.job->rests != NULL && f->play.job->rests(f->play.state))
+        return f->play.job->timer(f->play.state, a, NULL);
     if (server_goes_without(f) && f->sm.phase != PHASE_GATHER)
         return drop_the_silent(f, a);
     if (phase_plays(f->sm.phase))
@@ -300,6 +302,11 @@ static struct server_next kept(struct server_federation *f, struct actions *a,
                                      : next_of(NEXT_WAIT);
 }
 
+static struct server_next asked(struct server_federation *f, struct actions *a)
+{
+    return f->play.job->asked != NULL ? f->play.job->asked(f->play.state, a) : next_of(NEXT_WAIT);
+}
+
 static struct server_next step(struct server_federation *f, const struct event *e,
                                struct actions *a)
 {
@@ -313,6 +320,7 @@ static struct server_next step(struct server_federation *f, const struct event *
     case EVENT_RECALLED: return progress(f, a, f->play.job->recalled(f->play.state, a, e->error));
     case EVENT_KEPT: return kept(f, a, e->error);
     case EVENT_UNSENT: return unsent(f);
+    case EVENT_ASKED: return asked(f, a);
     case EVENT_CANCEL:
     case EVENT_STOP: return next_finish(OUTCOME_STOPPED);
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");

@@ -14,6 +14,7 @@
 #include "common/flow/alignment.h"
 #include "common/flow/contribution.h"
 #include "common/flow/roster.h"
+#include "common/metrics/latency.h"
 #include "server/ids.h"
 #include "server/setup.h"
 #include "server/targets.h"
@@ -46,10 +47,11 @@ struct server_inputs {
 /* What the command line says of a run.  Written by main.c, and of each run of a daemon that stands
  * by stand.c. */
 struct server_options {
-    const char *export_file; /* a readable copy of the head at the end; NULL: none */
-    const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */
-    const char *scores;      /* of predictions, or of the test rows; NULL: nowhere */
-    bool progress;           /* one updating line on stdout */
+    const char *export_file;       /* a readable copy of the head at the end; NULL: none */
+    const char *transcript;        /* what the server sees and says (transcript.h); NULL: nowhere */
+    const char *scores;            /* of predictions, or of the test rows; NULL: nowhere */
+    const struct latency *latency; /* of requests, into the summary; NULL: there are none */
+    bool progress;                 /* one updating line on stdout */
     bool seeded;
     uint64_t seed;
 };

@@ -539,6 +539,9 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;
     note_asked(r, s);
+    r->summary.latency = r->options->latency;
+    if (r->options->latency != NULL)
+        r->summary.rows = server_predict_scored(server_session_predictions(s)).place;
     r->summary.has_formula = !r->in->predicts && !r->in->listed.aligns;
     r->summary.formula_up = r->formula_up;
     r->summary.formula_down = r->formula_down;

@@ -49,12 +49,29 @@ struct package;
 struct alignment;
 struct contribution;
 
-/* Rows to be predicted, by a head's package. */
+/* Where the rows of an open job come from, and where their scores go; take NULL: the rows are known
+ * beforehand.  Called from step alone. */
+struct server_feed {
+    void *owner;
+    /* The next round's: of so many at most, how many; 0: nobody asks for any.  *ids, with a line
+     * end behind each, stay as they are until they are scored or dropped. */
+    uint32_t (*take)(void *owner, uint32_t most, struct wire_bytes *ids);
+    /* That round came to nothing: does anybody still wait for it?  No: it is dropped. */
+    bool (*again)(void *owner);
+    /* Row by row, in the order of the ids; who is missing, by roster index. */
+    void (*scored)(void *owner, const float *scores, const bool *missing);
+    bool (*closes)(void *owner); /* others wait for the job's end */
+};
+
+/* Rows to be predicted, by a head's package.  Written by asked.c, what is of an open job by
+ * serve/serve.c. */
 struct server_question {
     const struct package *model;
     const char *ids;    /* of all rows, a line end behind each */
     const uint32_t *at; /* rows + 1: where each begins, and where the last one ends */
-    uint32_t rows;
+    uint32_t rows;      /* of an open job: at most, and the two above are NULL */
+    struct server_feed feed;
+    uint32_t idle_ms;              /* an open job ends when nobody has asked for so long */
     bool absent[WIRE_MEMBERS_MAX]; /* by roster index: uploads a constant */
     char by[CERT_NAME_MAX + 1];    /* for whom; a name (cert_name.h) */
     /* So many answer where the others stay away for so long; fewer than all under noise alone. */

@@ -83,6 +83,11 @@ struct config_align {
     uint32_t ids_max, times_max, result_min;
 };
 
+/* Predictions on request. */
+struct config_serve {
+    uint32_t rows, waiting, deadline_ms, idle_ms;
+};
+
 struct config_server {
     char listen[CONFIG_PATH_MAX];
     struct config_identity identity;
@@ -103,6 +108,8 @@ struct config_server {
     char predict_by[CONFIG_COLUMN_MAX]; /* for whom, where a job does not say */
     uint32_t predict_wait_ms;           /* for everybody, before fewer answer */
     struct config_align align;
+    char http[CONFIG_COLUMN_MAX]; /* HOST:PORT of requests; "": the socket under state alone */
+    struct config_serve serve;
     struct plan plan;
     struct config_inject inject;
 };

@@ -170,6 +170,22 @@ static const struct key server_keys[] = {
      .fallback = "10000",
      .help = "Milliseconds that a job of predictions waits for the whole roster before it goes on "
              "with predict.min_parties or more; at most half of the plan's protocol.patience_ms."},
+    {"http", KEY_TEXT, SERVER(http), .fallback = "",
+     .help = "Address and port of loopback at which a server that stands answers requests for "
+             "predictions; port 0 takes a free one, which is written to state/http. Left out: "
+             "they come over state/control alone."},
+    {"serve.rows", KEY_U32, SERVER(serve.rows), .lo = 1, .hi = 1u << 24, .fallback = "1048576",
+     .help = "Rows that one open job of predictions asks for at most, which is what parties price "
+             "it by (policy.predict.max_rows); then another one is opened."},
+    {"serve.waiting", KEY_U32, SERVER(serve.waiting), .lo = 1, .hi = 1u << 20, .fallback = "16384",
+     .help = "Rows of requests that may wait; what comes beyond is told to come again (429)."},
+    {"serve.deadline_ms", KEY_U32, SERVER(serve.deadline_ms), .lo = 1, .hi = 3600000,
+     .fallback = "10000",
+     .help = "Milliseconds in which a request is answered, with what there is by then; it may ask "
+             "for fewer."},
+    {"serve.idle_ms", KEY_U32, SERVER(serve.idle_ms), .lo = 1, .hi = 604800000, .fallback = "30000",
+     .help = "Milliseconds without a request after which an open job ends; at most the plan's "
+             "protocol.patience_ms."},
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},

@@ -7,6 +7,7 @@
 #include "common/base/file.h"
 #include "common/metrics/report_calibration.h"
 #include "common/metrics/report_json.h"
+#include "common/metrics/report_latency.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -337,6 +338,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_some(j, root, "times", r->asks);
     report_json_some(j, root, "kept", r->kept);
     put_without(j, root, r);
+    report_latency(j, root, r->latency);
     report_json_count(j, root, "void_rounds", r->void_rounds);
     report_json_real(j, root, "epochs", r->epochs);
     report_json_count(j, root, "parties_n", r->parties_n);

@@ -15,6 +15,7 @@
 #include "common/metrics/calibrate.h"
 #include "common/metrics/report_degraded.h"
 #include "common/metrics/score.h"
+#include "common/metrics/latency.h"
 #include "common/metrics/spans.h"
 #include "common/metrics/traffic.h"
 
@@ -137,6 +138,7 @@ struct summary {
     double server_cpu_s;
     struct report_privacy privacy;
     char head_sha256[REPORT_HEX_CHARS + 1]; /* "": absent */
+    const struct latency *latency;          /* of requests for predictions; NULL: there are none */
 };
 
 /* Appends the JSON text (with a final line end) to out; then the same into a file, atomically. */

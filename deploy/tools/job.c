@@ -270,7 +270,7 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
         keep_ids(&text);
     if (s == STATUS_OK &&
         !(is_text(o->model) && is_text(o->absent) && is_text(o->by) && is_text(o->columns)))
-        s = error_set(err, STATUS_DATA, "--columns, --model, --absent, --by: no text in UTF-8");
+        s = error_set(err, STATUS_DATA, "--columns, --by, --model, --absent: no text in UTF-8");
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)
@@ -413,7 +413,8 @@ int main(int argc, char **argv)
         }
     }
     if (o.min_parties < 0 || o.permutations < 0) {
-        fputs("vfl job: --min-parties, --permutations: a number expected\n", stderr);
+        fprintf(stderr, "vfl job: --%s expected\n",
+                o.min_parties < 0 ? "min-parties: a number of parties" : "permutations: a number");
         return 2;
     }
     code = run(&o, argc - optind, argv + optind, &err);

@@ -336,6 +336,8 @@ static void begin_predict(struct sim *s)
     };
     struct error err = {0};
 
+    if (st->job.asked.begins != NULL)
+        st->job.asked.begins(st->job.asked.feed->owner);
     if (server_session_next(s->server, &setup, &err) != STATUS_OK) {
         fprintf(stderr, "sim: predictions: %s\n", err.text);
         CHECK(!"a server that asks");
@@ -397,6 +399,12 @@ const float *standing_score(const struct sim *s, uint32_t row)
 uint64_t standing_missing(const struct sim *s, uint32_t row)
 {
     return s->standing->served.missing[row];
+}
+
+void standing_asked(struct sim *s)
+{
+    if (s->standing->plays && world_up(s, SIM_SERVER))
+        world_tell_server(s, &(struct event){.kind = EVENT_ASKED});
 }
 
 bool standing_plays(const struct sim *s)
