@@ -112,9 +112,7 @@ static void draw_field(const struct key *k, char *field)
         sprintf(field, "%.*s", draw(2) == 0 ? 0 : 64,
                 "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
         break;
-    case KEY_COLUMN:
-        draw(2) == 0 ? (void)sprintf(field, "a 'column': #1") : (void)strcpy(field, "");
-        break;
+    case KEY_COLUMN: strcpy(field, draw(2) == 0 ? "a 'column': #1" : ""); break;
     case KEY_TEXT: strcpy(field, draw(2) == 0 ? "<=50K, \"say 'no'\": #1 \xc3\xa4" : ""); break;
     case KEY_WIDTHS:
     case KEY_NAMES:
