@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "common/config/key_text.h"
 #include "common/daemon/models.h"
+#include "common/flow/alignment.h"
 #include "server/contributed.h"
 #include "server/serve/words.h"
 
@@ -54,36 +55,42 @@ static void list(const struct queue *q, struct http_answer *out)
 
 /* --- a job comes --- */
 
+/* By kind: what its text is called. */
+static const char *const text_names[QUEUE_KINDS] = {"plan", "ids", "ids", "align"};
+
 /* What a request says of a job. */
 struct wish {
     const char *kind, *text, *model, *absent, *by, *columns;
     size_t text_n;
     int least, orders;
-    bool plan, ids;
+    bool has[QUEUE_KINDS]; /* which texts (text_names) */
 };
 
 static enum status read_wish(struct wish *w, json_t *from, struct error *err)
 {
     *w = (struct wish){.model = "", .absent = "", .by = "", .columns = ""};
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind", &w->kind,
-                    "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "model", &w->model,
-                    "absent", &w->absent, "by", &w->by, "min_parties", &w->least, "permutations",
-                    &w->orders, "columns", &w->columns) != 0 ||
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind",
+                    &w->kind, "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "align",
+                    &w->text, &w->text_n, "model", &w->model, "absent", &w->absent, "by", &w->by,
+                    "min_parties", &w->least, "permutations", &w->orders, "columns",
+                    &w->columns) != 0 ||
         w->text == NULL)
-        return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
-    w->plan = json_object_get(from, "plan") != NULL;
-    w->ids = json_object_get(from, "ids") != NULL;
+        return error_set(err, STATUS_DATA, "no job: kind, and a plan, ids or align, as texts");
+    for (int k = 0; k < QUEUE_KINDS; k++)
+        w->has[k] = json_object_get(from, text_names[k]) != NULL;
     return STATUS_OK;
 }
 
 static enum status check_wish(const struct wish *w, enum queue_kind kind, struct error *err)
 {
-    const bool trains = kind == QUEUE_TRAIN;
+    const bool asks = kind == QUEUE_PREDICT || kind == QUEUE_CONTRIBUTE;
 
-    if (w->ids == trains || w->plan != trains)
+    if (w->has[QUEUE_PREDICT] != asks || w->has[QUEUE_TRAIN] != (kind == QUEUE_TRAIN) ||
+        w->has[QUEUE_ALIGN] != (kind == QUEUE_ALIGN))
         return error_set(err, STATUS_DATA,
-                         "a plan is for train, and ids are for predict and contribute");
-    if (trains && (w->model[0] != 0 || w->by[0] != 0))
+                         "a plan is for train, ids are for predict and contribute, and align is "
+                         "for align");
+    if (!asks && (w->model[0] != 0 || w->by[0] != 0))
         return error_set(err, STATUS_DATA, "model and by are for predict and contribute");
     if (kind != QUEUE_PREDICT && (w->absent[0] != 0 || w->least != 0))
         return error_set(err, STATUS_DATA, "absent and min_parties are for predict");
@@ -96,6 +103,17 @@ static enum status check_wish(const struct wish *w, enum queue_kind kind, struct
     return STATUS_OK;
 }
 
+static enum status check_text(enum queue_kind kind, const struct wish *w, struct error *err)
+{
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+
+    if (w->text_n > (w->has[QUEUE_PREDICT] ? QUEUE_IDS_MAX : QUEUE_PLAN_MAX))
+        return error_set(err, STATUS_DATA, "the text is too long");
+    if (kind == QUEUE_ALIGN)
+        return alignment_asked(name, (const uint8_t *)w->text, w->text_n, err);
+    return kind == QUEUE_TRAIN ? config_check_job(w->text, w->text_n, err) : STATUS_OK;
+}
+
 /* What is wrong with it, as far as a file of this side's does not have to be read for that. */
 static enum status read_job(struct queue_job *job, const struct wish *w, struct error *err)
 {
@@ -105,7 +123,7 @@ static enum status read_job(struct queue_job *job, const struct wish *w, struct 
     while (kind < QUEUE_KINDS && strcmp(w->kind, queue_kind_names[kind]) != 0)
         kind++;
     if (kind == QUEUE_KINDS)
-        return error_set(err, STATUS_DATA, "no kind of job: train, predict or contribute");
+        return error_set(err, STATUS_DATA, "no kind of job: train, predict, contribute or align");
     *job = (struct queue_job){.kind = (enum queue_kind)kind,
                               .min_parties = (uint32_t)w->least,
                               .orders = (uint32_t)w->orders};
@@ -122,9 +140,7 @@ static enum status read_job(struct queue_job *job, const struct wish *w, struct 
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->absent, sizeof job->absent, "%s", w->absent);
     snprintf(job->columns, sizeof job->columns, "%s", w->columns);
-    if (w->text_n > (job->kind == QUEUE_TRAIN ? QUEUE_PLAN_MAX : QUEUE_IDS_MAX))
-        return error_set(err, STATUS_DATA, "the text is too long");
-    return job->kind == QUEUE_TRAIN ? config_check_job(w->text, w->text_n, err) : STATUS_OK;
+    return check_text(job->kind, w, err);
 }
 
 static void submit(const struct control *c, const struct http_request *r, struct http_answer *out)
@@ -195,7 +211,9 @@ static const char *file_of(const struct queue_job *j, const char *what)
     if (strcmp(what, "/log") == 0)
         return "log.txt";
     if (strcmp(what, "/summary") == 0)
-        return j->kind == QUEUE_TRAIN ? "summary.json" : "prediction.json";
+        return j->kind == QUEUE_TRAIN   ? "summary.json"
+               : j->kind == QUEUE_ALIGN ? "alignment.json"
+                                        : "prediction.json";
     if (strcmp(what, "/scores") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv";
     if (strcmp(what, "/answers") == 0 && j->kind == QUEUE_CONTRIBUTE)

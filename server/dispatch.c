@@ -107,6 +107,8 @@ static uint64_t generation_of(const struct server_federation *f, const struct wi
         return m->share.generation;
     if (m->kind == WIRE_UPLOAD)
         return m->upload.generation;
+    if (m->kind == WIRE_BATCH)
+        return m->batch.generation;
     return f->set.generation;
 }
 
@@ -139,6 +141,7 @@ static struct server_next take(struct server_federation *f, struct actions *a,
     case WIRE_CONFIRM: return server_confirm(f, a, e->peer, &e->msg->confirm);
     case WIRE_KEPT:
     case WIRE_SHARE:
+    case WIRE_BATCH:
     case WIRE_UPLOAD: return f->play.job->message(f->play.state, a, e->peer, e->msg);
     case WIRE_NONE:
     case WIRE_JOIN:

@@ -46,6 +46,7 @@ struct server_watch {
 };
 
 struct package;
+struct alignment;
 struct contribution;
 
 /* Where the rows of an open job come from, and where their scores go; take NULL: the rows are known
@@ -78,6 +79,16 @@ struct server_question {
     const struct contribution *asks; /* of a job of contributions, instead of these; else NULL */
 };
 
+/* Ids that are aligned with the parties'. */
+struct server_aligned {
+    const struct alignment *about;
+    const uint8_t *rows; /* about->ids of them (common/daemon/idlist.h) */
+    uint32_t ids_max, result_min;
+    void *owner;
+    /* Durably, before anything of it is said: one more.  STATUS_POLICY: that is too many. */
+    enum status (*count)(void *owner, const struct alignment *about, struct error *err);
+};
+
 /* Whose rows are predicted, and what they are in truth; test NULL: there is none. */
 struct server_labels {
     const struct table *train, *test;
@@ -87,7 +98,8 @@ struct server_labels {
 
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
-    const struct server_question *asked; /* a job of predictions; NULL: training */
+    const struct server_question *asked; /* a job of predictions; NULL: training, or ... */
+    const struct server_aligned *aligns; /* ... where there is this, a job of alignment */
     const struct plan *plan;             /* shape filled in; NULL: no run */
     const struct roster *roster;
     struct server_labels labels;

@@ -145,18 +145,34 @@ static enum status load_open(struct stand *s, struct error *err)
     return st;
 }
 
+static enum status load_alignment(struct stand *s, struct error *err)
+{
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    enum status st = queue_text(&s->queue, &s->job, &s->text, err);
+
+    if (st == STATUS_OK)
+        st = alignment_asked(name, s->text.data, s->text.len, err);
+    return st == STATUS_OK ? server_inputs_align_errand(&s->in, s->run->whole, name, err) : st;
+}
+
 void stand_load(struct stand *s)
 {
-    if (s->open)
+    if (s->open) {
         s->loaded.status = load_open(s, &s->loaded);
-    else
-        s->loaded.status = s->job.kind == QUEUE_TRAIN ? load_training(s, &s->loaded)
-                                                      : load_predictions(s, &s->loaded);
+        return;
+    }
+    switch (s->job.kind) {
+    case QUEUE_TRAIN: s->loaded.status = load_training(s, &s->loaded); break;
+    case QUEUE_PREDICT:
+    case QUEUE_CONTRIBUTE: s->loaded.status = load_predictions(s, &s->loaded); break;
+    case QUEUE_ALIGN: s->loaded.status = load_alignment(s, &s->loaded); break;
+    }
 }
 
 /* --- and to a run --- */
 
-/* A run of training has the name that its model gets, on every side; predictions have the job's. */
+/* A run of training has the name that its model gets, on every side; other jobs have their
+ * number's. */
 static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], struct error *err)
 {
     uint8_t digest[DIGEST_BYTES];
@@ -231,7 +247,7 @@ static enum status begin_run(struct stand *s, struct error *err)
         return st;
     s->options.scores = NULL;
     s->options.latency = s->open ? &s->serve.latency : NULL;
-    if (s->job.kind != QUEUE_TRAIN && !s->open) {
+    if (!s->open && (s->job.kind == QUEUE_PREDICT || s->job.kind == QUEUE_CONTRIBUTE)) {
         snprintf(s->scores, sizeof s->scores, "%.*s/%s.csv", CONFIG_PATH_MAX - 32,
                  s->in.config.state, s->job.kind == QUEUE_PREDICT ? "scores" : "answers");
         s->options.scores = s->scores;

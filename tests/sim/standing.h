@@ -32,10 +32,11 @@ struct standing_question {
 };
 
 struct standing_job {
-    enum { STANDING_TRAIN, STANDING_PROBE, STANDING_PREDICT } kind;
+    enum { STANDING_TRAIN, STANDING_PROBE, STANDING_PREDICT, STANDING_ALIGN } kind;
     struct plan plan;    /* of training, or of the model that predicts */
     const char *numbers; /* of a probe: its text */
     struct standing_question asked;
+    uint32_t chunk; /* of an alignment (aligning.h: of the lists of s and its parties) */
 };
 
 /* It begins; sim_run plays it.  Where all answers were kept nobody is asked, and it is over. */

@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/task.h"
+#include "party/align/align.h"
 #include "party/predict/predict.h"
 #include "party/train/train.h"
 #include "server/parts.h"
@@ -104,10 +105,24 @@ static size_t count_sets(const char *const *sets)
     return n;
 }
 
+/* Every setting that a test's numbers hang on, whatever the program's defaults are. */
 static const char *const server_base[] = {
-    "listen=127.0.0.1:0", "identity.cert=x", "identity.key=x",    "identity.ca=x",
-    "roster=x",           "state=x",         "labels.train=x",    "training.epochs=1",
-    "training.batch=3",   "training.seed=3", "model.embedding=4", "protocol.pbm.trials=16",
+    "listen=127.0.0.1:0",
+    "identity.cert=x",
+    "identity.key=x",
+    "identity.ca=x",
+    "roster=x",
+    "state=x",
+    "labels.train=x",
+    "training.epochs=1",
+    "training.batch=3",
+    "training.seed=3",
+    "training.optimizer=sgd",
+    "training.schedule=constant",
+    "training.learning_rate=0.01",
+    "training.weight_decay=0",
+    "model.embedding=4",
+    "protocol.pbm.trials=16",
     "privacy.delta=1e-5",
 };
 
@@ -208,8 +223,9 @@ void world_new_party(struct sim *s, uint32_t i)
     struct sim_party *p = &s->party[i];
     bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
     static const struct party_job *const jobs[] = {&party_train_job, NULL};
-    static const struct party_job *const all[] = {&party_train_job, &party_predict_job,
-                                                  &party_contribute_job, &probe_party_job, NULL};
+    static const struct party_job *const all[] = {&party_train_job,      &party_predict_job,
+                                                  &party_contribute_job, &party_align_job,
+                                                  &probe_party_job,      NULL};
     struct party_setup setup = {
         .jobs = jobs,
         .config = &p->config,

@@ -1,6 +1,5 @@
 /* test_config.c -- printing loads back to the same struct; examples and reference are those of the
  * tables.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/config/config.h"
@@ -208,7 +207,7 @@ static void make_sense(struct plan *p)
     memset(p->training.from, 0, sizeof p->training.from);
     if (p->training.from_trail[0] != 0)
         strcpy(p->training.from, "0123456789abcdef-2");
-    if (p->model.task != TASK_REGRESSION || p->protocol.local_view == VIEW_REFRESHED)
+    if (p->protocol.local_view == VIEW_REFRESHED)
         p->training.scale_targets = false;
     if (p->model.task == TASK_REGRESSION)
         p->training.class_weights = CLASS_WEIGHTS_NONE;
@@ -399,7 +398,7 @@ static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
 
     (void)state;
     assert_int_equal(load_bottom("", NULL, &err), STATUS_OK);
-    assert_true(party.degree == 0 && party.layers.n == 2 && party.layers.width[1] == 64);
+    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.width[0] == 64);
     assert_int_equal(load_bottom("model: {polynomial: {degree: 2}}\n", NULL, &err), STATUS_OK);
     assert_true(party.degree == 2 && party.layers.n == 0);
     assert_int_equal(load_bottom("", "model.polynomial.degree=8", &err), STATUS_OK);
