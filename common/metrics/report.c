@@ -314,11 +314,8 @@ static void put_models(struct report_json *j, json_t *root, const struct summary
 
 static void put_without(struct report_json *j, json_t *root, const struct summary *r)
 {
-    json_t *list;
+    json_t *list = r->without_n == 0 ? NULL : report_json_array(j, root, "without");
 
-    if (r->without_n == 0)
-        return;
-    list = report_json_array(j, root, "without");
     for (size_t i = 0; i < r->without_n; i++)
         report_json_append(j, list, json_string(r->without[i]));
 }
