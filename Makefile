@@ -22,7 +22,7 @@ say = $(if $(V),,@echo '$(1)' &&)
 
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
             libsodium-dev libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev \
-            libmicrohttpd-dev zlib1g-dev libzstd-dev libpq-dev unixodbc-dev
+            libmicrohttpd-dev zlib1g-dev libutf8proc-dev libzstd-dev libpq-dev unixodbc-dev
 TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox \
                   postgresql libsqliteodbc
 FUZZ_PACKAGES  := clang libclang-rt-dev
@@ -47,7 +47,7 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. \
             -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
-LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 \
+LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lutf8proc \
             -lmicrohttpd -lopenblas -lz -lzstd -lpq -lodbc -lm -lpthread
 BENCH_LIBS_gauss := -lgsl -lgslcblas
 BENCH_LIBS_pbm := -lgsl -lgslcblas
@@ -58,7 +58,7 @@ BENCH_LIBS_fmatmul := -lflint
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
 LAYERS := reactor | flow daemon | secagg wire net http | privacy onnx | pbm gauss nn data compress \
-          lcc | config metrics crypto field | base
+          align lcc | config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
 rooms_from = $(filter $(ROOMS),$(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r=$(1) \
@@ -284,7 +284,8 @@ tsan:
 	    $(SANE) $(MAKE) BUILD=$(BUILD)/tsan SANITIZE=thread OPT=-O1 check-threads
 # What has more than one thread: the daemons, with their workers, and the loops under them.
 # Sessions and all that they are made of know no threads.
-THREADED := $(filter $(BUILD)/tests/unit/net/% $(BUILD)/tests/unit/daemon/%,$(UNIT))
+THREADED := $(filter $(foreach r,net daemon align,$(BUILD)/tests/unit/$(r)/%) \
+    $(BUILD)/tests/unit/base/test_parallel,$(UNIT))
 check-threads: all $(THREADED) $(FAULTS)
 	@$(RUN) $(THREADED) $(CHECKED_E2E)
 

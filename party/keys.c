@@ -62,7 +62,8 @@ enum status party_make_hello(struct party_federation *f, struct wire_hello *h)
     h->nonce = f->nonce;
     h->kex_public = f->kex_public;
     h->generation = f->set.generation;
-    h->train_rows = (uint32_t)f->setup->data.train->rows;
+    if (h->train_rows == 0) /* no list of the job's own */
+        h->train_rows = (uint32_t)f->setup->data.train->rows;
     h->test_rows = (uint32_t)f->setup->data.test->rows;
     h->elements = f->ids.elements;
     memcpy(h->name, f->setup->roster->party[f->setup->self].name, sizeof h->name);

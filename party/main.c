@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum { PRINT_MAX = 1 << 20, STATEMENT_MAX = 16 << 20 };
-enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY };
+enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY, OWN_ALIGN };
 enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS, OWN_PREDICT };
 
 static const struct options_about about = {
@@ -44,6 +44,8 @@ static const struct options_about about = {
         "                       use), for rows of data.predict, and end; with -n: check and "
         "price\n"
         "                       them only\n"
+        "  --align              take part in one alignment with the ids of align.table, and end;\n"
+        "                       with -n: check that table only\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
         "  --export FILE        also write the bottom's weights to FILE (safetensors) at the end\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -52,7 +54,8 @@ static const struct options_about about = {
         "  -h, -V               this text; the version\n",
     .own = {[OWN_LEDGER] = "ledger",
             [OWN_FINGERPRINT] = "fingerprint",
-            [OWN_VERIFY] = "verify-accountant"},
+            [OWN_VERIFY] = "verify-accountant",
+            [OWN_ALIGN] = "align"},
     .own_value = {[OWN_PLAN] = "plan",
                   [OWN_FORGET] = "ledger-forget",
                   [OWN_FORGET_IDS] = "ids-forget",
@@ -163,6 +166,18 @@ static enum status check_predictions(const struct options *o, struct party_input
     return s;
 }
 
+/* --align: the ids alone, in one job, and an end. */
+static enum status align(const struct options *o, const struct party_options *how,
+                         struct party_inputs *in, struct error *err)
+{
+    enum status s = party_inputs_listed(in, true, err);
+
+    in->config.stand = false;
+    if (s == STATUS_OK && o->check_only)
+        printf("# %u ids, of %u columns each\n", in->listed.ids.n, in->listed.ids.columns);
+    return s == STATUS_OK && !o->check_only ? party_loop_run(in, how, err) : s;
+}
+
 static enum status run(const struct options *o, struct party_inputs *in, struct error *err)
 {
     struct party_options how = {o->export_file, o->seeded, o->seed};
@@ -175,6 +190,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own[OWN_LEDGER] || o->own_value[OWN_FORGET] != NULL ||
         o->own_value[OWN_FORGET_IDS] != NULL)
         return print_statement(o, in, err);
+    if (o->own[OWN_ALIGN])
+        return align(o, &how, in, err);
     if (o->check_only && o->own_value[OWN_PREDICT] != NULL)
         return check_predictions(o, in, err);
     if (o->check_only) {
@@ -189,6 +206,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else
         s = party_inputs_read(in, err);
+    if (s == STATUS_OK && in->config.stand)
+        s = party_inputs_listed(in, false, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;
 }
 
@@ -203,6 +222,8 @@ static const char *at_odds(const struct options *o)
     if (orders > 1 || (orders > 0 && (o->check_only || predicts || o->export_file != NULL)))
         return "--ledger, --ledger-forget, --ids-forget and --fingerprint go alone, without -n, "
                "--predict and --export";
+    if (o->own[OWN_ALIGN] && (orders > 0 || plan || predicts || o->export_file != NULL))
+        return "--align goes alone, or with -n";
     if (plan && !o->check_only)
         return "--plan and --verify-accountant go with -n";
     if (predicts && (plan || o->export_file != NULL))

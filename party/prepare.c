@@ -513,8 +513,18 @@ enum status party_inputs_predict(struct party_inputs *in, const char *run, struc
     return s == STATUS_OK ? party_inputs_predicted(in, err) : s;
 }
 
+enum status party_inputs_listed(struct party_inputs *in, bool alone, struct error *err)
+{
+    in->listed.alone = alone;
+    if (in->config.align.table[0] != 0)
+        return idlist_read(&in->listed.ids, &in->config.align, err);
+    return alone ? error_set(err, STATUS_CONFIG, "align.table: there is none, for --align")
+                 : STATUS_OK;
+}
+
 void party_inputs_deinit(struct party_inputs *in)
 {
+    idlist_deinit(&in->listed.ids);
     table_deinit(&in->train);
     table_deinit(&in->test);
     table_deinit(&in->labels);

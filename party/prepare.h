@@ -8,12 +8,19 @@
 
 #include "common/config/config.h"
 #include "common/crypto/sign.h"
+#include "common/daemon/idlist.h"
 #include "common/daemon/package.h"
 #include "common/data/scale.h"
 #include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
 #include "party/persons.h"
+
+/* The ids of align.table; n 0: there is none. */
+struct party_listed {
+    bool alone; /* for one alignment, and nothing else */
+    struct idlist ids;
+};
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct party_inputs {
@@ -31,6 +38,7 @@ struct party_inputs {
     /* For predictions, `test` is what they are of, and this the model that makes them. */
     bool predicts;
     struct package model;
+    struct party_listed listed;
 };
 
 /* What the command line says of a run. */
@@ -56,6 +64,9 @@ enum status party_inputs_predict(struct party_inputs *in, const char *run,
 enum status party_inputs_model(struct party_inputs *in, const char *run,
                                struct error *err) MUST_USE;
 enum status party_inputs_predicted(struct party_inputs *in, struct error *err) MUST_USE;
+/* align.table, where there is one: before anything is said, as all data.  alone: for nothing but an
+ * alignment. */
+enum status party_inputs_listed(struct party_inputs *in, bool alone, struct error *err) MUST_USE;
 /* The roster file as it is now: what is agreed on in a run is the roster that it began with.
  * STATUS_POLICY: it lacks the server or a member of the run, by their keys, so the run must not go
  * on; *changed: whatever else is new waits for the next run.  Else why it cannot be read. */

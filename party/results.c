@@ -27,6 +27,7 @@ enum status party_results_init(struct party_results *r, const struct party_input
     r->options = o;
     r->folder = folder;
     r->predicts = in->predicts;
+    r->aligns = in->listed.alone;
     r->start_us = now_us;
     for (int k = 0; k < WIRE_KINDS; k++)
         kind_names[k] = wire_kind_name((enum wire_kind)k);
@@ -237,6 +238,8 @@ enum status party_results_end(struct party_results *r, struct party_session *p,
             self->model_sha256[0] = 0;
     }
     snprintf(path, sizeof path, "%.*s/%s.json", CONFIG_PATH_MAX - 32, r->folder,
-             r->predicts ? "prediction" : "summary");
+             r->aligns     ? "alignment"
+             : r->predicts ? "prediction"
+                           : "summary");
     return s == STATUS_OK ? report_write(&r->summary, path, err) : s;
 }

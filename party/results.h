@@ -13,8 +13,8 @@
 struct party_results {
     const struct party_inputs *in;
     const struct party_options *options;
-    const char *folder; /* where its files are written */
-    bool predicts;      /* what is written about is a job of predictions */
+    const char *folder;    /* where its files are written */
+    bool predicts, aligns; /* what is written about is a job of predictions, or an alignment */
     struct traffic traffic;
     struct summary summary;
     uint64_t start_us, tls_in, tls_out; /* of the connection when something was last counted */

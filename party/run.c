@@ -8,10 +8,13 @@
 #include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/aligned.h"
 #include "common/daemon/models.h"
 #include "common/daemon/runs.h"
+#include "common/flow/alignment.h"
 #include "common/flow/job.h"
 #include "common/flow/contribution.h"
+#include "party/align/align.h"
 #include "party/checkpoint.h"
 #include "party/inject.h"
 #include "party/predict/predict.h"
@@ -73,6 +76,24 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
     return guesses_equal(&((struct party_run *)owner)->guesses, keys, n, list, err);
 }
 
+static enum status count_alignment(void *owner, const struct alignment *about, struct error *err)
+{
+    const struct party_run *r = owner;
+
+    (void)about;
+    return aligned_count(r->in->config.state, r->in->config.align.times_max, err);
+}
+
+static enum status keep_alignment(void *owner, const struct alignment *about,
+                                  const uint8_t transcript[WIRE_DIGEST_BYTES],
+                                  const uint32_t *places, struct error *err)
+{
+    const struct party_run *r = owner;
+
+    return aligned_keep(r->in->config.state, &r->in->listed.ids,
+                        &(struct aligned_result){about->name, transcript, places}, err);
+}
+
 static enum status from(void *owner, const struct plan *plan, struct package *out,
                         struct error *err)
 {
@@ -91,6 +112,12 @@ static const struct table no_rows;
 static bool stands(const struct party_run *r)
 {
     return r->in->config.stand;
+}
+
+/* One job, of which nothing is gone on with. */
+static bool is_short(const struct party_run *r)
+{
+    return r->in->predicts || r->in->listed.alone;
 }
 
 /* Every side has a run under the name that its model gets (common/daemon/models.h). */
@@ -153,6 +180,15 @@ static enum status recall_answers(struct party_run *r, const struct wire_job *jo
     return asked_for(&r->asked, r->in, &r->books, &about, &setup->answers, err);
 }
 
+/* Nothing is compared beforehand, and nothing gone on with: each playing has a key of its own. */
+static void recall_alignment(struct party_run *r, struct party_setup *setup)
+{
+    setup->answers = (struct party_answers){.model = NULL};
+    setup->data.train = setup->data.test = &no_rows;
+    r->results.aligns = true;
+    r->fresh = true;
+}
+
 static enum status recall(void *owner, const struct wire_job *job,
                           const uint8_t digest[WIRE_DIGEST_BYTES], struct party_setup *setup,
                           struct error *err)
@@ -170,8 +206,12 @@ static enum status recall(void *owner, const struct wire_job *job,
         return error_set(err, s, "%s", status_words(s));
     spans_phase(party_session_spans(r->session), TRAFFIC_SETUP, clock_us());
     log_info("run %s: a job of kind %s is offered", runs_name(r->folder), job->kind);
-    s = job_is(job, JOB_PREDICT) || job_is(job, JOB_CONTRIBUTE) ? recall_answers(r, job, setup, err)
-                                                                : recall_run(r, setup, err);
+    if (job_is(job, JOB_ALIGN))
+        recall_alignment(r, setup);
+    else if (job_is(job, JOB_PREDICT) || job_is(job, JOB_CONTRIBUTE))
+        s = recall_answers(r, job, setup, err);
+    else
+        s = recall_run(r, setup, err);
     setup->ledger.records = books_records(&r->books); /* with the rows that the job asks for */
     return s;
 }
@@ -184,13 +224,16 @@ static enum status begin_session(struct party_run *r, struct error *err)
     static const struct party_job *const trains[] = {&party_train_job, NULL},
                                          *const predicts[] = {&party_predict_job,
                                                               &party_contribute_job, NULL},
+                                         *const aligns[] = {&party_align_job, NULL},
                                          *const all[] = {&party_train_job, &party_predict_job,
-                                                         &party_contribute_job, NULL};
+                                                         &party_contribute_job, &party_align_job,
+                                                         NULL};
     const bool predict = r->in->predicts;
     struct party_setup setup = {
-        .jobs = stands(r) ? all
-                : predict ? predicts
-                          : trains,
+        .jobs = stands(r)             ? all
+                : predict             ? predicts
+                : r->in->listed.alone ? aligns
+                                      : trains,
         .recall = stands(r) ? recall : NULL,
         .saved = {.last = r->saved.len > 0 ? r->saved.data : NULL,
                   .last_n = r->saved.len,
@@ -225,6 +268,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
                     .rows = predict ? &r->in->test : NULL,
                     .persons = &r->in->persons},
         .holdings = holdings_for_session(&r->holdings),
+        .listed = {r->in->listed.ids.rows, r->in->listed.ids.n, r->in->listed.ids.columns, r,
+                   count_alignment, keep_alignment},
         .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
     };
 
@@ -245,19 +290,18 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     if (s == STATUS_OK)
         s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, true, err);
     /* A run that is not complete stays as it is while its models before it predict. */
-    if (s == STATUS_OK && !r->in->predicts && !stands(r))
+    if (s == STATUS_OK && !is_short(r) && !stands(r))
         s = party_checkpoint_load(r->in, r->folder, &r->saved, err);
-    if (s == STATUS_OK && !r->in->predicts && !stands(r))
+    if (s == STATUS_OK && !is_short(r) && !stands(r))
         s = party_checkpoint_load_before(r->in, r->folder, &r->saved_before, err);
     /* Of a run that one goes on with the mark is true; else it is of an older one. */
-    if (s == STATUS_OK && !r->in->predicts && !stands(r) && r->saved.len == 0)
+    if (s == STATUS_OK && !is_short(r) && !stands(r) && r->saved.len == 0)
         s = runs_unmark(r->folder, err);
-    r->paid = r->in->predicts || stands(r) || runs_is_paid(r->folder);
+    r->paid = is_short(r) || stands(r) || runs_is_paid(r->folder);
     holdings_init(&r->holdings, &r->in->config, r->folder);
     if (s == STATUS_OK)
         s = begin_session(r, err);
-    if (s == STATUS_OK && !r->in->predicts && !stands(r) &&
-        !party_session_report(r->session)->shared)
+    if (s == STATUS_OK && !is_short(r) && !stands(r) && !party_session_report(r->session)->shared)
         s = holdings_remove(&r->holdings, err); /* of a run that this one does not go on with */
     if (s != STATUS_OK)
         return s;
@@ -268,8 +312,9 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 
-/* Nothing of it is gone on with: each row is released once, and charged. */
-static enum status end_predictions(struct party_run *r, struct error *err)
+/* Nothing of it is gone on with: each row is predicted once and charged, and an alignment begins
+ * again. */
+static enum status end_short(struct party_run *r, struct error *err)
 {
     const struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
     struct error unwritten = {0};
@@ -333,8 +378,8 @@ static enum status end_training(struct party_run *r, struct error *err)
 
 enum status party_run_end(struct party_run *r, struct error *err)
 {
-    if (r->results.predicts)
-        return end_predictions(r, err);
+    if (r->results.predicts || r->results.aligns)
+        return end_short(r, err);
     return end_training(r, err);
 }
 

@@ -412,7 +412,7 @@ static void finished(struct party_session *p, struct actions *a, const struct wi
 static void message(struct party_session *p, struct actions *a, const struct wire_msg *m)
 {
     /* On its way when the server heard of it. */
-    if (p->gave_up && (m->kind == WIRE_BROADCAST || m->kind == WIRE_RELAY))
+    if (p->gave_up && (m->kind == WIRE_BROADCAST || m->kind == WIRE_RELAY || m->kind == WIRE_BATCH))
         return;
     if (p->ended && m->kind == WIRE_REFUSE)
         log_warn("the server refuses: %s", m->refuse.text); /* its connection is all it ends */
@@ -435,6 +435,7 @@ static void message(struct party_session *p, struct actions *a, const struct wir
         break;
     case WIRE_REPLAY:
     case WIRE_BROADCAST:
+    case WIRE_BATCH:
     case WIRE_RELAY: follow(p, a, p->job->message(p->state, a, m)); break;
     case WIRE_NONE:
     case WIRE_JOIN:
@@ -485,6 +486,7 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
         refuse(p, out);
         break;
     case EVENT_STOP: finish(p, out, OUTCOME_STOPPED); break;
+    case EVENT_ASKED:
     case EVENT_CANCEL:
     case EVENT_RECALLED: CHECK(!"the server's alone");
     }

@@ -89,6 +89,21 @@ struct party_ledger {
     uint64_t records; /* in it, those of train and test among them */
 };
 
+struct alignment;
+
+/* The ids that it aligns with the others' (common/daemon/idlist.h). */
+struct party_ids_listed {
+    const uint8_t *rows; /* n of them; NULL: it takes part in no alignment */
+    uint32_t n, columns;
+    void *owner;
+    /* Durably, before anything of it is said: one more.  STATUS_POLICY: that is too many. */
+    enum status (*count)(void *owner, const struct alignment *about, struct error *err);
+    /* The result, durably: for each row its place or ALIGN_NOWHERE.  On any thread. */
+    enum status (*keep)(void *owner, const struct alignment *about,
+                        const uint8_t transcript[WIRE_DIGEST_BYTES], const uint32_t *places,
+                        struct error *err);
+};
+
 /* Everything stays the caller's and must outlive the session.  Written by run.c, and `saved`, which
  * is of one job, by session.c. */
 struct party_setup {
@@ -115,6 +130,7 @@ struct party_setup {
     uint32_t checkpoint_rounds; /* training steps between two ACTION_KEEP; 0: never any */
     struct party_holdings holdings;
     struct party_answers answers;
+    struct party_ids_listed listed;
     struct ids_counts counts;
 };
 
@@ -132,7 +148,8 @@ struct party_progress {
     uint64_t best; /* the bottom is that after so many steps, the best; 0: after `applied` */
 };
 
-/* Written by the job that is played, train.c or predict.c, but for what session.c knows. */
+/* Written by the job that is played, train.c, predict.c or align.c, but for what session.c
+ * knows. */
 struct party_report {
     enum phase phase;
     uint64_t generation;

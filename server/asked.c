@@ -123,8 +123,8 @@ static enum status find_missing(struct server_inputs *in, struct error *err)
     return s;
 }
 
-static enum status load_wanted(struct server_inputs *in, const struct server_wanted *wanted,
-                               struct error *err)
+static enum status load_model(struct server_inputs *in, const struct server_wanted *wanted,
+                              struct error *err)
 {
     char found[PACKAGE_RUN_MAX + 1];
     enum status s = models_load(in->home, wanted->run, &in->model, err);
@@ -137,19 +137,24 @@ static enum status load_wanted(struct server_inputs *in, const struct server_wan
     if (s == STATUS_OK) /* that it is the only one of its run */
         s = models_find(in->home, in->model.plan_sha256, in->model.trail, found, err);
     if (s == STATUS_OK)
-        s = ids_read(&in->wanted, wanted->ids, err);
-    if (s == STATUS_OK)
         s = read_absent(in, wanted->absent, err);
     if (s == STATUS_OK)
         s = take_name(in, wanted->by, err);
-    if (s != STATUS_OK)
-        return s;
-    s = check_model(in, wanted, err);
-    if (s != STATUS_OK)
-        return s;
+    if (s == STATUS_OK)
+        s = check_model(in, wanted, err);
     in->config.plan = in->model.plan;
     in->asked.model = &in->model;
-    if (wanted->contributed != NULL)
+    return s;
+}
+
+static enum status load_wanted(struct server_inputs *in, const struct server_wanted *wanted,
+                               struct error *err)
+{
+    enum status s = load_model(in, wanted, err);
+
+    if (s == STATUS_OK)
+        s = ids_read(&in->wanted, wanted->ids, err);
+    if (s == STATUS_OK && wanted->contributed != NULL)
         s = contributed_ask(in, wanted->contributed, err);
     in->asked.asks = in->asks.n > 0 ? &in->asks : NULL;
     return s == STATUS_OK ? find_missing(in, err) : s;
@@ -173,14 +178,28 @@ enum status server_asked_load(struct server_inputs *in, const struct options *o,
     return s == STATUS_OK ? load_wanted(in, wanted, err) : s;
 }
 
-enum status server_asked_errand(struct server_inputs *in, const struct server_inputs *whole,
-                                const struct server_wanted *wanted, struct error *err)
+static void begin_errand(struct server_inputs *in, const struct server_inputs *whole)
 {
     memset(in, 0, sizeof *in);
     in->config = whole->config;
     in->roster = whole->roster;
     snprintf(in->home, sizeof in->home, "%s", whole->home);
     begin(in);
+}
+
+enum status server_asked_open(struct server_inputs *in, const struct server_inputs *whole,
+                              const char *run, struct error *err)
+{
+    const struct server_wanted wanted = {.run = run};
+
+    begin_errand(in, whole);
+    return load_model(in, &wanted, err);
+}
+
+enum status server_asked_errand(struct server_inputs *in, const struct server_inputs *whole,
+                                const struct server_wanted *wanted, struct error *err)
+{
+    begin_errand(in, whole);
     return load_wanted(in, wanted, err);
 }
 

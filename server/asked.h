@@ -24,6 +24,9 @@ enum status server_asked_load(struct server_inputs *in, const struct options *o,
 /* The same where a daemon stands whose own inputs are `whole`. */
 enum status server_asked_errand(struct server_inputs *in, const struct server_inputs *whole,
                                 const struct server_wanted *wanted, struct error *err) MUST_USE;
+/* An open job by that model there, whose rows come later: in->asked.feed is the caller's. */
+enum status server_asked_open(struct server_inputs *in, const struct server_inputs *whole,
+                              const char *run, struct error *err) MUST_USE;
 /* -n: what would be asked, as comment lines on standard output. */
 void server_asked_print(const struct server_inputs *in);
 

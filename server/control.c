@@ -4,13 +4,11 @@
 #include "server/control.h"
 
 #include "common/base/file.h"
-#include "common/base/mem.h"
 #include "common/config/key_text.h"
-#include "common/crypto/digest.h"
-#include "common/crypto/rng.h"
-#include "common/crypto/secret.h"
 #include "common/daemon/models.h"
+#include "common/flow/alignment.h"
 #include "server/contributed.h"
+#include "server/serve/words.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -21,68 +19,7 @@
 
 #define JOBS "/v1/jobs"
 
-/* --- the token --- */
-
-static enum status make_token(const char *path, char out[HTTP_TOKEN_MAX], struct error *err)
-{
-    uint8_t bytes[CONTROL_TOKEN_BYTES];
-    struct rng fresh = {0};
-    enum status s = rng_init_system(&fresh);
-
-    if (s != STATUS_OK)
-        return error_set(err, s, "no randomness for a token");
-    rng_fill(&fresh, bytes, sizeof bytes);
-    rng_deinit(&fresh);
-    digest_hex(out, bytes, sizeof bytes);
-    secret_wipe(bytes, sizeof bytes);
-    out[2 * CONTROL_TOKEN_BYTES] = '\n';
-    s = file_write_atomic(path, out, 2 * CONTROL_TOKEN_BYTES + 1, 0600, err);
-    out[2 * CONTROL_TOKEN_BYTES] = 0;
-    return s;
-}
-
-enum status control_token(char out[HTTP_TOKEN_MAX], const char *state, struct error *err)
-{
-    char path[CONFIG_PATH_MAX];
-    struct stat is;
-    struct buf text;
-    enum status s;
-
-    snprintf(path, sizeof path, "%.*s/token", CONFIG_PATH_MAX - 16, state);
-    if (lstat(path, &is) != 0 && errno == ENOENT)
-        return make_token(path, out, err);
-    buf_init(&text, 2 * CONTROL_TOKEN_BYTES + 1);
-    s = file_read_private(path, &text, err);
-    if (s == STATUS_OK && text.len == 2 * CONTROL_TOKEN_BYTES + 1)
-        snprintf(out, HTTP_TOKEN_MAX, "%.*s", 2 * CONTROL_TOKEN_BYTES, (char *)text.data);
-    else if (s == STATUS_OK)
-        s = error_set(err, STATUS_CONFIG, "%s: no token; without the file one is made", path);
-    secret_buf_deinit(&text);
-    return s;
-}
-
 /* --- answers --- */
-
-static void answer_json(struct http_answer *out, unsigned status, json_t *body)
-{
-    const size_t n = body == NULL ? 0 : json_dumpb(body, NULL, 0, JSON_INDENT(1));
-    char *text = n == 0 ? NULL : mem_alloc(n + 1, 1);
-
-    out->status = status;
-    if (text == NULL || json_dumpb(body, text, n, JSON_INDENT(1)) != n)
-        out->status = 500;
-    else
-        text[n] = '\n';
-    if (out->status != 500 && buf_append(&out->body, text, n + 1) != STATUS_OK)
-        out->status = 500;
-    mem_free(text);
-    json_decref(body);
-}
-
-static void refuse(struct http_answer *out, unsigned status, const char *why)
-{
-    answer_json(out, status, json_pack("{s:s}", "error", why));
-}
 
 static unsigned code_of(enum status s)
 {
@@ -113,41 +50,47 @@ static void list(const struct queue *q, struct http_answer *out)
 
     for (size_t i = 0; i < q->n; i++)
         (void)json_array_append_new(jobs, show(&q->job[i])); /* no memory: one is missing */
-    answer_json(out, 200, json_pack("{s:o}", "jobs", jobs));
+    words_answer(out, 200, json_pack("{s:o}", "jobs", jobs));
 }
 
 /* --- a job comes --- */
+
+/* By kind: what its text is called. */
+static const char *const text_names[QUEUE_KINDS] = {"plan", "ids", "ids", "align"};
 
 /* What a request says of a job. */
 struct wish {
     const char *kind, *text, *model, *absent, *by, *columns;
     size_t text_n;
     int least, orders;
-    bool plan, ids;
+    bool has[QUEUE_KINDS]; /* which texts (text_names) */
 };
 
 static enum status read_wish(struct wish *w, json_t *from, struct error *err)
 {
     *w = (struct wish){.model = "", .absent = "", .by = "", .columns = ""};
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind", &w->kind,
-                    "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "model", &w->model,
-                    "absent", &w->absent, "by", &w->by, "min_parties", &w->least, "permutations",
-                    &w->orders, "columns", &w->columns) != 0 ||
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind",
+                    &w->kind, "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "align",
+                    &w->text, &w->text_n, "model", &w->model, "absent", &w->absent, "by", &w->by,
+                    "min_parties", &w->least, "permutations", &w->orders, "columns",
+                    &w->columns) != 0 ||
         w->text == NULL)
-        return error_set(err, STATUS_DATA, "no job: kind, and a plan or ids, as texts");
-    w->plan = json_object_get(from, "plan") != NULL;
-    w->ids = json_object_get(from, "ids") != NULL;
+        return error_set(err, STATUS_DATA, "no job: kind, and a plan, ids or align, as texts");
+    for (int k = 0; k < QUEUE_KINDS; k++)
+        w->has[k] = json_object_get(from, text_names[k]) != NULL;
     return STATUS_OK;
 }
 
 static enum status check_wish(const struct wish *w, enum queue_kind kind, struct error *err)
 {
-    const bool trains = kind == QUEUE_TRAIN;
+    const bool asks = kind == QUEUE_PREDICT || kind == QUEUE_CONTRIBUTE;
 
-    if (w->ids == trains || w->plan != trains)
+    if (w->has[QUEUE_PREDICT] != asks || w->has[QUEUE_TRAIN] != (kind == QUEUE_TRAIN) ||
+        w->has[QUEUE_ALIGN] != (kind == QUEUE_ALIGN))
         return error_set(err, STATUS_DATA,
-                         "a plan is for train, and ids are for predict and contribute");
-    if (trains && (w->model[0] != 0 || w->by[0] != 0))
+                         "a plan is for train, ids are for predict and contribute, and align is "
+                         "for align");
+    if (!asks && (w->model[0] != 0 || w->by[0] != 0))
         return error_set(err, STATUS_DATA, "model and by are for predict and contribute");
     if (kind != QUEUE_PREDICT && (w->absent[0] != 0 || w->least != 0))
         return error_set(err, STATUS_DATA, "absent and min_parties are for predict");
@@ -160,6 +103,17 @@ static enum status check_wish(const struct wish *w, enum queue_kind kind, struct
     return STATUS_OK;
 }
 
+static enum status check_text(enum queue_kind kind, const struct wish *w, struct error *err)
+{
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+
+    if (w->text_n > (w->has[QUEUE_PREDICT] ? QUEUE_IDS_MAX : QUEUE_PLAN_MAX))
+        return error_set(err, STATUS_DATA, "the text is too long");
+    if (kind == QUEUE_ALIGN)
+        return alignment_asked(name, (const uint8_t *)w->text, w->text_n, err);
+    return kind == QUEUE_TRAIN ? config_check_job(w->text, w->text_n, err) : STATUS_OK;
+}
+
 /* What is wrong with it, as far as a file of this side's does not have to be read for that. */
 static enum status read_job(struct queue_job *job, const struct wish *w, struct error *err)
 {
@@ -169,7 +123,7 @@ static enum status read_job(struct queue_job *job, const struct wish *w, struct 
     while (kind < QUEUE_KINDS && strcmp(w->kind, queue_kind_names[kind]) != 0)
         kind++;
     if (kind == QUEUE_KINDS)
-        return error_set(err, STATUS_DATA, "no kind of job: train, predict or contribute");
+        return error_set(err, STATUS_DATA, "no kind of job: train, predict, contribute or align");
     *job = (struct queue_job){.kind = (enum queue_kind)kind,
                               .min_parties = (uint32_t)w->least,
                               .orders = (uint32_t)w->orders};
@@ -186,9 +140,7 @@ static enum status read_job(struct queue_job *job, const struct wish *w, struct 
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->absent, sizeof job->absent, "%s", w->absent);
     snprintf(job->columns, sizeof job->columns, "%s", w->columns);
-    if (w->text_n > (job->kind == QUEUE_TRAIN ? QUEUE_PLAN_MAX : QUEUE_IDS_MAX))
-        return error_set(err, STATUS_DATA, "the text is too long");
-    return job->kind == QUEUE_TRAIN ? config_check_job(w->text, w->text_n, err) : STATUS_OK;
+    return check_text(job->kind, w, err);
 }
 
 static void submit(const struct control *c, const struct http_request *r, struct http_answer *out)
@@ -201,7 +153,7 @@ static void submit(const struct control *c, const struct http_request *r, struct
     enum status s;
 
     if (from == NULL) {
-        refuse(out, 400, "no JSON");
+        words_refuse(out, 400, "no JSON");
         return;
     }
     s = read_wish(&wish, from, &err);
@@ -211,10 +163,10 @@ static void submit(const struct control *c, const struct http_request *r, struct
         s = queue_add(&c->stand->queue, &job, wish.text, wish.text_n, &number, &err);
     json_decref(from);
     if (s != STATUS_OK) {
-        refuse(out, code_of(s), err.text);
+        words_refuse(out, code_of(s), err.text);
         return;
     }
-    answer_json(out, 201, json_pack("{s:i}", "job", (int)number));
+    words_answer(out, 201, json_pack("{s:i}", "job", (int)number));
     c->submitted(c->owner);
 }
 
@@ -226,10 +178,10 @@ static void cancel(const struct control *c, uint32_t number, struct http_answer 
     bool running;
 
     if (stand_cancel(c->stand, number, &running, &err) != STATUS_OK) {
-        refuse(out, err.status == STATUS_DATA ? 409 : 500, err.text);
+        words_refuse(out, err.status == STATUS_DATA ? 409 : 500, err.text);
         return;
     }
-    answer_json(out, 200, show(queue_find(&c->stand->queue, number)));
+    words_answer(out, 200, show(queue_find(&c->stand->queue, number)));
     if (running)
         c->cancelled(c->owner);
 }
@@ -245,12 +197,12 @@ static void show_file(const struct control *c, const struct queue_job *j, const 
     snprintf(path, sizeof path, "%.*s/runs/%s/%s", CONFIG_PATH_MAX - 96, c->stand->run->whole->home,
              j->run, name);
     if (j->run[0] == 0 || (lstat(path, &is) != 0 && errno == ENOENT)) {
-        refuse(out, 404, "there is no such file yet");
+        words_refuse(out, 404, "there is no such file yet");
     } else if (file_read_own(path, &out->body, &err) == STATUS_OK) {
         out->type = "text/plain";
     } else {
         out->body.len = 0;
-        refuse(out, 500, err.text);
+        words_refuse(out, 500, err.text);
     }
 }
 
@@ -259,7 +211,9 @@ static const char *file_of(const struct queue_job *j, const char *what)
     if (strcmp(what, "/log") == 0)
         return "log.txt";
     if (strcmp(what, "/summary") == 0)
-        return j->kind == QUEUE_TRAIN ? "summary.json" : "prediction.json";
+        return j->kind == QUEUE_TRAIN   ? "summary.json"
+               : j->kind == QUEUE_ALIGN ? "alignment.json"
+                                        : "prediction.json";
     if (strcmp(what, "/scores") == 0 && j->kind == QUEUE_PREDICT)
         return "scores.csv";
     if (strcmp(what, "/answers") == 0 && j->kind == QUEUE_CONTRIBUTE)
@@ -279,27 +233,37 @@ static void about(const struct control *c, const struct http_request *r, const c
     const bool gets = strcmp(r->method, "GET") == 0;
 
     if (j == NULL)
-        refuse(out, 404, "there is no such job");
+        words_refuse(out, 404, "there is no such job");
     else if (*what == 0 && strcmp(r->method, "DELETE") == 0)
         cancel(c, (uint32_t)number, out);
     else if (*what == 0 && gets)
-        answer_json(out, 200, show(j));
+        words_answer(out, 200, show(j));
     else if (gets && file_of(j, what) != NULL)
         show_file(c, j, file_of(j, what), out);
     else
-        refuse(out, 404, "there is nothing of that name");
+        words_refuse(out, 404, "there is nothing of that name");
 }
 
-void control_answer(void *control, const struct http_request *r, struct http_answer *out)
+static void answer(const struct control *c, const struct http_request *r, struct http_answer *out)
 {
-    const struct control *c = control;
-
-    if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "GET") == 0)
+    if (r->client != 0)
+        words_refuse(out, 403, "jobs are the operator's");
+    else if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "GET") == 0)
         list(&c->stand->queue, out);
     else if (strcmp(r->path, JOBS) == 0 && strcmp(r->method, "POST") == 0)
         submit(c, r, out);
     else if (strncmp(r->path, JOBS "/", strlen(JOBS "/")) == 0)
         about(c, r, r->path + strlen(JOBS "/"), out);
     else
-        refuse(out, 404, "there is nothing of that name");
+        words_refuse(out, 404, "there is nothing of that name");
+}
+
+bool control_answer(void *control, const struct http_request *r, struct http_answer *out)
+{
+    const struct control *c = control;
+
+    if (serve_is_its(r->path))
+        return serve_answer(&c->stand->serve, r, out);
+    answer(c, r, out);
+    return true;
 }

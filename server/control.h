@@ -1,5 +1,6 @@
 /* control.h -- what operators of this machine ask a server that stands: jobs in, out and away, as
- * JSON over HTTP (common/http).  docs/standing.md has the requests.
+ * JSON over HTTP (common/http), with the operator's token; and predictions (serve/serve.h).
+ * docs/standing.md has the requests.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_SERVER_CONTROL_H
@@ -7,8 +8,6 @@
 
 #include "common/http/http.h"
 #include "server/stand.h"
-
-enum { CONTROL_TOKEN_BYTES = 32 };
 
 /* What follows for the loop, which the requests do not know. */
 struct control {
@@ -18,10 +17,7 @@ struct control {
     void *owner;
 };
 
-/* The token of state/token, which is made where there is none. */
-enum status control_token(char out[HTTP_TOKEN_MAX], const char *state, struct error *err) MUST_USE;
-
 /* As in struct http_setup. */
-void control_answer(void *control, const struct http_request *r, struct http_answer *out);
+bool control_answer(void *control, const struct http_request *r, struct http_answer *out);
 
 #endif

@@ -107,6 +107,8 @@ static uint64_t generation_of(const struct server_federation *f, const struct wi
         return m->share.generation;
     if (m->kind == WIRE_UPLOAD)
         return m->upload.generation;
+    if (m->kind == WIRE_BATCH)
+        return m->batch.generation;
     return f->set.generation;
 }
 
@@ -139,6 +141,7 @@ static struct server_next take(struct server_federation *f, struct actions *a,
     case WIRE_CONFIRM: return server_confirm(f, a, e->peer, &e->msg->confirm);
     case WIRE_KEPT:
     case WIRE_SHARE:
+    case WIRE_BATCH:
     case WIRE_UPLOAD: return f->play.job->message(f->play.state, a, e->peer, e->msg);
     case WIRE_NONE:
     case WIRE_JOIN:
@@ -254,6 +257,8 @@ static struct server_next out_of_time(struct server_federation *f, struct action
             log_warn("went on without %s", missing);
         return next;
     }
+    if (f->play.job->rests != NULL && f->play.job->rests(f->play.state))
+        return f->play.job->timer(f->play.state, a, NULL);
     if (server_goes_without(f) && f->sm.phase != PHASE_GATHER)
         return drop_the_silent(f, a);
     if (phase_plays(f->sm.phase))
@@ -297,6 +302,11 @@ static struct server_next kept(struct server_federation *f, struct actions *a,
                                      : next_of(NEXT_WAIT);
 }
 
+static struct server_next asked(struct server_federation *f, struct actions *a)
+{
+    return f->play.job->asked != NULL ? f->play.job->asked(f->play.state, a) : next_of(NEXT_WAIT);
+}
+
 static struct server_next step(struct server_federation *f, const struct event *e,
                                struct actions *a)
 {
@@ -310,6 +320,7 @@ static struct server_next step(struct server_federation *f, const struct event *
     case EVENT_RECALLED: return progress(f, a, f->play.job->recalled(f->play.state, a, e->error));
     case EVENT_KEPT: return kept(f, a, e->error);
     case EVENT_UNSENT: return unsent(f);
+    case EVENT_ASKED: return asked(f, a);
     case EVENT_CANCEL:
     case EVENT_STOP: return next_finish(OUTCOME_STOPPED);
     case EVENT_CHARGED: CHECK(!"the server keeps no ledger");

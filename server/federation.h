@@ -78,6 +78,8 @@ static inline struct server_next next_finish(enum wire_outcome outcome)
 }
 
 /* What a federation is about; all of it stays the caller's. */
+enum { SERVER_ROWS_OWN = UINT32_MAX };
+
 struct server_terms {
     const struct roster *roster;
     const char *kind;       /* of the job, and ... */
@@ -87,6 +89,8 @@ struct server_terms {
     uint32_t patience_ms, deadline_ms;
     uint32_t smallest;  /* set that the job can be played by */
     uint32_t colluders; /* that may lie about shares together, and nobody else is shut out for it */
+    /* That each party has to have; SERVER_ROWS_OWN: how many is its own affair, and the job's to
+     * judge (`agreed`). */
     uint32_t train_rows, test_rows;
     const struct table *train, *test; /* ids that the first member's are compared with; test NULL:
                                          none */

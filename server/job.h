@@ -46,6 +46,10 @@ struct server_job {
     /* Out of time in a phase of the job's own, and these members may be left behind; NULL: nobody
      * may.  NEXT_LATE: they are, or the job fails. */
     struct server_next (*timer)(void *s, struct actions *a, const char *missing);
+    /* An open job: rows are asked for, or its end.  And: is nobody asked anything just now, so that
+     * what runs out is the job's own time?  Or NULL, both. */
+    struct server_next (*asked)(void *s, struct actions *a);
+    bool (*rests)(const void *s);
     /* The set changes, and what is under way is void; or NULL. */
     void (*voided)(void *s);
     /* A member has left: does what is under way go on without it?  Then it is settled. */

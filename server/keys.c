@@ -102,6 +102,8 @@ struct server_next server_offer(struct server_federation *f, struct actions *a)
 
 static bool rows_match(struct server_federation *f, uint32_t peer, const struct wire_hello *h)
 {
+    if (f->terms.train_rows == SERVER_ROWS_OWN)
+        return true;
     if (h->train_rows == f->terms.train_rows && h->test_rows == f->terms.test_rows)
         return true;
     error_set(&f->error, STATUS_DATA,

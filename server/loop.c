@@ -6,9 +6,10 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/base/file.h"
 #include "common/base/folder.h"
+#include "common/base/log.h"
 #include "common/base/mem.h"
-#include "common/crypto/secret.h"
 #include "common/reactor/reactor.h"
 #include "server/connections.h"
 #include "server/control.h"
@@ -16,6 +17,7 @@
 #include "server/stand.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
     TICK_MS = 500,  /* progress line, late joins */
@@ -33,6 +35,11 @@ struct loop {
     struct http *http;
     uv_timer_t next; /* a job, once nobody is in the midst of anything */
     uv_work_t load;
+    /* Predictions on request. */
+    struct http *port; /* NULL: there is none */
+    uv_timer_t serve;
+    uv_work_t sync;
+    bool syncing;
 };
 
 static bool stands(const struct loop *l)
@@ -41,6 +48,7 @@ static bool stands(const struct loop *l)
 }
 
 static void on_next(uv_timer_t *t);
+static void on_serve(uv_timer_t *t);
 
 /* --- what the session asks for --- */
 
@@ -56,9 +64,13 @@ static enum status send_message(struct loop *l, const struct action *a)
 
 static void close_everything(struct loop *l)
 {
+    if (l->stand.run != NULL)
+        serve_stop(&l->stand.serve);
     connections_close(&l->connections);
     http_close(l->http);
-    l->http = NULL;
+    http_close(l->port);
+    l->http = l->port = NULL;
+    uv_close((uv_handle_t *)&l->serve, NULL);
     uv_close((uv_handle_t *)&l->tick, NULL);
     uv_close((uv_handle_t *)&l->next, NULL);
     reactor_close(&l->reactor);
@@ -75,6 +87,8 @@ static void finish(struct loop *l, const struct action *a)
     spans_stop(server_session_spans(l->run.session), clock_us());
     l->run.outcome = a->outcome;
     l->run.error = a->error;
+    if (driver_over(&l->reactor.driver) && stands(l))
+        serve_stop(&l->stand.serve);
     if (l->stand.stage == STAND_PLAYS)
         stand_end(&l->stand, driver_over(&l->reactor.driver));
     if (driver_over(&l->reactor.driver))
@@ -146,6 +160,74 @@ static void on_tick(uv_timer_t *t)
         server_results_progress(&l->run.results, server_session_report(l->run.session), now, false);
 }
 
+/* --- predictions on request --- */
+
+/* The open job is to look around: a call waits, or has gone, or a job of the queue has come. */
+static void tell_asked(struct loop *l)
+{
+    if (l->stand.stage == STAND_PLAYS && l->stand.open)
+        driver_tell(&l->reactor.driver, &(struct event){.kind = EVENT_ASKED});
+}
+
+static void sync_kept(uv_work_t *w)
+{
+    serve_sync_work(&((struct loop *)w->data)->stand.serve);
+}
+
+static void synced(uv_work_t *w, int status)
+{
+    struct loop *l = w->data;
+
+    (void)status;
+    l->syncing = false;
+    serve_sync_end(&l->stand.serve);
+    if (driver_over(&l->reactor.driver))
+        return;
+    tell_asked(l);
+    look_for_jobs(l);
+}
+
+/* What a thread has to do, it does now. */
+static void look_after(struct loop *l)
+{
+    const uint64_t now = clock_us();
+    uint64_t next;
+
+    if (!l->syncing && serve_due(&l->stand.serve)) {
+        l->syncing = true;
+        serve_sync_begin(&l->stand.serve);
+        CHECK(uv_queue_work(&l->reactor.uv, &l->sync, sync_kept, synced) == 0);
+    }
+    next = serve_next(&l->stand.serve);
+    uv_timer_start(&l->serve, on_serve, next > now ? (next - now + 999) / 1000 : 0, 0);
+}
+
+static void on_serve(uv_timer_t *t)
+{
+    struct loop *l = t->data;
+    const enum phase phase = server_session_report(l->run.session)->presence.phase;
+
+    serve_tick(&l->stand.serve, l->stand.open && phase_plays(phase));
+    look_after(l);
+    tell_asked(l);
+    look_for_jobs(l);
+}
+
+static void wake(void *owner)
+{
+    struct loop *l = owner;
+
+    look_after(l);
+    tell_asked(l);
+    if (l->stand.stage == STAND_IDLE)
+        look_for_jobs(l);
+}
+
+static bool others(void *owner)
+{
+    return queue_first(&((struct loop *)owner)->stand.queue) != NULL;
+}
+
 /* --- jobs of a server that stands --- */
 
 static void load(uv_work_t *w)
@@ -175,7 +257,8 @@ static void on_next(uv_timer_t *t)
     struct loop *l = t->data;
 
     stand_rest(&l->stand);
-    if (stand_next(&l->stand))
+    look_after(l);
+    if (!l->syncing && stand_next(&l->stand)) /* kept answers are on the disk, and free */
         CHECK(uv_queue_work(&l->reactor.uv, &l->load, load, loaded) == 0);
     else if (l->stand.stage == STAND_IDLE && queue_first(&l->stand.queue) != NULL)
         uv_timer_start(t, on_next, AGAIN_MS, 0); /* a queue that could not be written */
@@ -184,6 +267,7 @@ static void on_next(uv_timer_t *t)
 static void submitted(void *owner)
 {
     look_for_jobs(owner);
+    tell_asked(owner);
 }
 
 static void cancelled(void *owner)
@@ -191,19 +275,44 @@ static void cancelled(void *owner)
     driver_tell(&((struct loop *)owner)->reactor.driver, &(struct event){.kind = EVENT_CANCEL});
 }
 
-static enum status open_control(struct loop *l, struct error *err)
+/* Port 0 takes a free one: which, whoever asks reads here. */
+static enum status open_port(struct loop *l, struct http_setup setup, struct error *err)
 {
-    char path[CONFIG_PATH_MAX], token[HTTP_TOKEN_MAX];
-    const struct http_setup setup = {
-        .path = path, .token = token, .answer = control_answer, .owner = &l->control};
-    enum status s = control_token(token, l->run.in->home, err);
+    const char *address = l->run.in->config.http;
+    char path[CONFIG_PATH_MAX], text[CONFIG_PATH_MAX];
+    enum status s;
+
+    if (address[0] == 0)
+        return STATUS_OK;
+    setup.path = NULL;
+    setup.address = address;
+    setup.answer = serve_answer;
+    setup.owner = &l->stand.serve;
+    s = http_open(&l->port, &l->reactor.uv, &setup, err);
+    if (s != STATUS_OK)
+        return error_wrap(err, "http"), s;
+    snprintf(path, sizeof path, "%.*s/http", CONFIG_PATH_MAX - 16, l->run.in->home);
+    snprintf(text, sizeof text, "%.*s:%u\n", (int)(strrchr(address, ':') - address), address,
+             http_port(l->port));
+    log_info("requests for predictions: %.*s", (int)strlen(text) - 1, text);
+    return file_write_atomic(path, text, strlen(text), 0600, err);
+}
+
+static enum status open_http(struct loop *l, struct error *err)
+{
+    const struct serve_calls calls = {l, wake, others, clock_us};
+    struct tokens *t = &l->stand.serve.tokens;
+    char path[CONFIG_PATH_MAX];
+    struct http_setup setup = {.path = path, .answer = control_answer, .owner = &l->control};
+    enum status s = serve_open(&l->stand.serve, l->run.in, &calls, err);
 
     l->control = (struct control){&l->stand, submitted, cancelled, l};
     snprintf(path, sizeof path, "%.*s/control", CONFIG_PATH_MAX - 16, l->run.in->home);
+    setup.tokens = (const char(*)[HTTP_TOKEN_MAX])t->token;
+    setup.tokens_n = t->n;
     if (s == STATUS_OK)
         s = http_open(&l->http, &l->reactor.uv, &setup, err);
-    secret_wipe(token, sizeof token);
-    return s;
+    return s == STATUS_OK ? open_port(l, setup, err) : s;
 }
 
 /* --- life --- */
@@ -225,7 +334,8 @@ static void init(struct loop *l)
     reactor_init(&l->reactor, &calls, l);
     uv_timer_init(&l->reactor.uv, &l->tick);
     uv_timer_init(&l->reactor.uv, &l->next);
-    l->tick.data = l->next.data = l->load.data = l;
+    uv_timer_init(&l->reactor.uv, &l->serve);
+    l->tick.data = l->next.data = l->load.data = l->serve.data = l->sync.data = l;
     uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
 }
 
@@ -243,7 +353,7 @@ static enum status begin(struct loop *l, const struct options *command, struct e
         s = stand_open(&l->stand, &l->run, command, err);
     if (s == STATUS_OK)
         s = connections_open(&l->connections, &l->reactor.uv, err);
-    return s == STATUS_OK && stands(l) ? open_control(l, err) : s;
+    return s == STATUS_OK && stands(l) ? open_http(l, err) : s;
 }
 
 static void start(struct loop *l)

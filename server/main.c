@@ -28,7 +28,8 @@ enum own_value {
     OWN_ABSENT,
     OWN_CONTRIBUTE,
     OWN_PERMUTATIONS,
-    OWN_COLUMNS
+    OWN_COLUMNS,
+    OWN_ALIGN
 };
 
 static const struct options_about about = {
@@ -55,6 +56,9 @@ static const struct options_about about = {
         "  --scores FILE        write what is predicted to FILE, in the order of the ids; without "
         "--predict\n"
         "                       the test rows' labels and scores at the end of the run\n"
+        "  --align NAME         one alignment of the ids of align.table with the parties', kept "
+        "under\n"
+        "                       state/alignments as NAME, and end\n"
         "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
         "  --progress           one progress line on standard output\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -70,7 +74,8 @@ static const struct options_about about = {
                   [OWN_ABSENT] = "absent",
                   [OWN_CONTRIBUTE] = "contribute",
                   [OWN_PERMUTATIONS] = "permutations",
-                  [OWN_COLUMNS] = "columns"},
+                  [OWN_COLUMNS] = "columns",
+                  [OWN_ALIGN] = "align"},
 };
 
 static enum status print_plan(const struct server_inputs *in, struct error *err)
@@ -113,6 +118,10 @@ static enum status serve(const struct options *o, struct server_inputs *in,
         return forget_ids(in, o->own_value[OWN_FORGET_IDS], err);
     if (o->check_only && in->predicts) {
         server_asked_print(in);
+        return STATUS_OK;
+    }
+    if (o->check_only && in->listed.aligns) {
+        printf("# %u ids, of %u columns each\n", in->listed.ids.n, in->listed.ids.columns);
         return STATUS_OK;
     }
     if (in->predicts && in->missing.n == 0)
@@ -176,12 +185,18 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
 {
     static const enum own_value theirs[] = {OWN_IDS, OWN_ABSENT, OWN_PERMUTATIONS, OWN_COLUMNS};
 
+    const char *name = o->own_value[OWN_ALIGN];
+
     if (o->own_value[OWN_PREDICT] != NULL || o->own_value[OWN_CONTRIBUTE] != NULL)
-        return load_asked(in, o, err);
+        return name == NULL ? load_asked(in, o, err)
+                            : error_set(err, STATUS_CONFIG,
+                                        "--align goes without --predict and --contribute");
     for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
         if (o->own_value[theirs[i]] != NULL)
             return error_set(err, STATUS_CONFIG, "--%s goes with --predict or --contribute",
                              about.own_value[theirs[i]]);
+    if (name != NULL)
+        return server_inputs_align(in, o, name, err);
     return !o->check_only && o->own_value[OWN_FORGET_IDS] == NULL ? load_to_play(in, o, err)
                                                                   : server_inputs_load(in, o, err);
 }
@@ -205,12 +220,12 @@ int main(int argc, char **argv)
     run.transcript = o.own_value[OWN_TRANSCRIPT];
     run.scores = o.own_value[OWN_SCORES];
     run.progress = o.own[OWN_PROGRESS] && o.own_value[OWN_PREDICT] == NULL &&
-                   o.own_value[OWN_CONTRIBUTE] == NULL;
+                   o.own_value[OWN_CONTRIBUTE] == NULL && o.own_value[OWN_ALIGN] == NULL;
     run.seeded = o.seeded;
     run.seed = o.seed;
     if (s == STATUS_OK)
         s = load(&in, &o, &err);
-    if (s == STATUS_OK && !o.check_only && !in.predicts && !in.config.stand)
+    if (s == STATUS_OK && !o.check_only && !in.predicts && !in.listed.aligns && !in.config.stand)
         server_targets_show(&in.target);
     if (s == STATUS_OK && run.scores != NULL && !o.check_only)
         s = scores_check(run.scores, &err);

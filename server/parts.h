@@ -4,6 +4,7 @@
 #ifndef COLONNADE_SERVER_PARTS_H
 #define COLONNADE_SERVER_PARTS_H
 
+#include "server/align/align.h"
 #include "server/federation.h"
 #include "server/predict/predict.h"
 #include "server/train/train.h"
@@ -13,7 +14,9 @@ struct server_session {
     uint8_t plan_digest[WIRE_DIGEST_BYTES];
     struct server_federation fed;
     struct server_train train;
-    struct server_predict *predict; /* NULL: it trains; else `train` is zeros but for its report */
+    /* Both NULL: it trains; else `train` is zeros but for its report. */
+    struct server_predict *predict;
+    struct server_align *align;
 };
 
 #endif

@@ -298,8 +298,56 @@ enum status server_inputs_errand(struct server_inputs *in, const struct server_e
     return s;
 }
 
+/* --- an alignment --- */
+
+static enum status read_listed(struct server_inputs *in, const char *name, struct error *err)
+{
+    const struct config_align *c = &in->config.align;
+    enum status s;
+
+    in->listed.aligns = true;
+    if (!alignment_name(name))
+        return error_set(err, STATUS_CONFIG,
+                         "an alignment's name: 1 to %d of a-z, 0-9 and '-' expected",
+                         CONFIG_ALIGN_NAME_MAX);
+    if (c->table[0] == 0)
+        return error_set(err, STATUS_CONFIG, "align.table: there is none, for an alignment");
+    s = idlist_read(&in->listed.ids, c, err);
+    in->listed.about = (struct alignment){.ids = in->listed.ids.n,
+                                          .columns = in->listed.ids.columns,
+                                          .trim = c->trim,
+                                          .fold = c->fold,
+                                          .unicode = c->unicode,
+                                          .chunk = ALIGN_CHUNK,
+                                          .patience_ms = c->patience_ms};
+    snprintf(in->listed.about.name, sizeof in->listed.about.name, "%.*s", CONFIG_ALIGN_NAME_MAX,
+             name);
+    return s;
+}
+
+enum status server_inputs_align(struct server_inputs *in, const struct options *o, const char *name,
+                                struct error *err)
+{
+    enum status s = server_inputs_identify(in, o, err);
+
+    in->config.stand = false; /* one job, and an end */
+    return s == STATUS_OK ? read_listed(in, name, err) : s;
+}
+
+enum status server_inputs_align_errand(struct server_inputs *in, const struct server_inputs *whole,
+                                       const char *name, struct error *err)
+{
+    memset(in, 0, sizeof *in);
+    buf_init(&in->weights, SIZE_MAX);
+    in->config = whole->config;
+    in->roster = whole->roster;
+    snprintf(in->home, sizeof in->home, "%s", whole->home);
+    return read_listed(in, name, err);
+}
+
 void server_inputs_deinit(struct server_inputs *in)
 {
+    idlist_deinit(&in->listed.ids);
     package_deinit(&in->model);
     if (in->answers != NULL)
         answers_close(in->answers);

@@ -7,14 +7,24 @@
 #define COLONNADE_SERVER_PREPARE_H
 
 #include "common/config/config.h"
+#include "common/daemon/idlist.h"
 #include "common/daemon/options.h"
 #include "common/daemon/package.h"
 #include "common/data/table.h"
+#include "common/flow/alignment.h"
 #include "common/flow/contribution.h"
 #include "common/flow/roster.h"
+#include "common/metrics/latency.h"
 #include "server/ids.h"
 #include "server/setup.h"
 #include "server/targets.h"
+
+/* For an alignment: of which ids, and what it is about. */
+struct server_listed {
+    bool aligns;
+    struct idlist ids;
+    struct alignment about;
+};
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct server_inputs {
@@ -30,16 +40,18 @@ struct server_inputs {
     struct ids wanted, missing;   /* missing: those that no answer is kept of */
     struct answers *answers;      /* NULL: of no predictions */
     struct server_question asked; /* of what is missing */
-    struct contribution asks;     /* of contributions: what is asked of each row; n 0: none are */
+    struct server_listed listed;
+    struct contribution asks; /* of contributions: what is asked of each row; n 0: none are */
 };
 
 /* What the command line says of a run.  Written by main.c, and of each run of a daemon that stands
  * by stand.c. */
 struct server_options {
-    const char *export_file; /* a readable copy of the head at the end; NULL: none */
-    const char *transcript;  /* what the server sees and says (transcript.h); NULL: nowhere */
-    const char *scores;      /* of predictions, or of the test rows; NULL: nowhere */
-    bool progress;           /* one updating line on stdout */
+    const char *export_file;       /* a readable copy of the head at the end; NULL: none */
+    const char *transcript;        /* what the server sees and says (transcript.h); NULL: nowhere */
+    const char *scores;            /* of predictions, or of the test rows; NULL: nowhere */
+    const struct latency *latency; /* of requests, into the summary; NULL: there are none */
+    bool progress;                 /* one updating line on stdout */
     bool seeded;
     uint64_t seed;
 };
@@ -60,6 +72,12 @@ struct server_errand {
 };
 enum status server_inputs_errand(struct server_inputs *in, const struct server_errand *e,
                                  struct error *err) MUST_USE;
+/* Of an alignment that is to be kept as `name`: configuration, roster and align.table. */
+enum status server_inputs_align(struct server_inputs *in, const struct options *o, const char *name,
+                                struct error *err) MUST_USE;
+/* The same of a job of a server that stands. */
+enum status server_inputs_align_errand(struct server_inputs *in, const struct server_inputs *whole,
+                                       const char *name, struct error *err) MUST_USE;
 void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct */
 
 /* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one

@@ -19,7 +19,7 @@
 
 enum { FILE_MAX = QUEUE_JOBS_MAX * 5120, SEED_BITS = 52 };
 
-const char *const queue_kind_names[QUEUE_KINDS] = {"train", "predict", "contribute"};
+const char *const queue_kind_names[QUEUE_KINDS] = {"train", "predict", "contribute", "align"};
 const char *const queue_state_names[QUEUE_STATES] = {"waiting", "running", "done", "failed",
                                                      "cancelled"};
 
@@ -104,8 +104,10 @@ static void path_of(char out[CONFIG_PATH_MAX], const struct queue *q)
 
 void queue_text_path(char out[CONFIG_PATH_MAX], const struct queue *q, const struct queue_job *job)
 {
+    static const char *const endings[QUEUE_KINDS] = {"plan", "ids", "ids", "align"};
+
     snprintf(out, CONFIG_PATH_MAX, "%.*s/%u.%s", CONFIG_PATH_MAX - 32, q->folder, job->number,
-             job->kind == QUEUE_TRAIN ? "plan" : "ids");
+             endings[job->kind]);
 }
 
 static json_t *all_to_json(const struct queue *q)

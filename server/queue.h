@@ -2,8 +2,10 @@
  * before have ended.
  *
  * All of it is in state/jobs/queue.json, and what each job is about in a file beside it: its plan,
- * or the ids to predict.  A change is on the disk before a function returns, or has not happened.
- * A job that a process had begun and not ended when it died waits again, before all others.
+ * the ids to predict, or
+ * the name of an alignment.  A change is on the disk before a function returns, or has not
+ * happened. A job that a process had begun and not ended when it died waits again, before all
+ * others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +29,7 @@ enum {
     QUEUE_OUTCOME_MAX = 16,
 };
 
-enum queue_kind { QUEUE_TRAIN, QUEUE_PREDICT, QUEUE_CONTRIBUTE };
+enum queue_kind { QUEUE_TRAIN, QUEUE_PREDICT, QUEUE_CONTRIBUTE, QUEUE_ALIGN };
 enum queue_state {
     QUEUE_WAITING,
     QUEUE_RUNNING,
@@ -35,7 +37,7 @@ enum queue_state {
     QUEUE_FAILED,   /* error says why */
     QUEUE_CANCELLED /* by an operator */
 };
-enum { QUEUE_KINDS = QUEUE_CONTRIBUTE + 1, QUEUE_STATES = QUEUE_CANCELLED + 1 };
+enum { QUEUE_KINDS = QUEUE_ALIGN + 1, QUEUE_STATES = QUEUE_CANCELLED + 1 };
 extern const char *const queue_kind_names[QUEUE_KINDS], *const queue_state_names[QUEUE_STATES];
 
 struct queue_job {

@@ -11,6 +11,7 @@
 #include "common/daemon/models.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
+#include "server/align/align.h"
 #include "server/missing.h"
 #include "server/scores.h"
 #include "server/train/formula.h"
@@ -425,13 +426,17 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
 }
 
 /* What predictions are of: so many rows, and who is not in them. */
-static void note_asked(struct server_results *r)
+static void note_asked(struct server_results *r, const struct server_session *s)
 {
     const struct server_inputs *in = r->in;
     bool missing[WIRE_MEMBERS_MAX];
 
     r->summary.rows = in->wanted.n;
     r->summary.kept = in->wanted.n - in->missing.n;
+    if (in->listed.aligns) {
+        r->summary.ids = in->listed.ids.n;
+        r->summary.common = server_align_result(server_session_alignment(s)).common;
+    }
     r->summary.asks = in->asks.n;
     if (!in->predicts || in->asks.n > 0)
         return;
@@ -455,7 +460,7 @@ enum status server_results_kept(const struct server_inputs *in, const struct ser
     r.summary.status = "completed";
     r.summary.plaintext = aggregation_of(&in->config.plan)->plaintext;
     r.summary.insecure_seed = o->seeded;
-    note_asked(&r);
+    note_asked(&r, NULL);
     r.summary.parties_n = (uint32_t)in->roster.n;
     r.summary.spans = &none;
     r.summary.traffic = &r.traffic;
@@ -533,18 +538,24 @@ enum status server_results_end(struct server_results *r, struct server_session *
     r->summary.total_s = seconds_since(r->start_us, now_us);
     r->summary.spans = server_session_spans(s);
     r->summary.traffic = &r->traffic;
-    note_asked(r);
-    r->summary.has_formula = !r->in->predicts;
+    note_asked(r, s);
+    r->summary.latency = r->options->latency;
+    if (r->options->latency != NULL)
+        r->summary.rows = server_predict_scored(server_session_predictions(s)).place;
+    r->summary.has_formula = !r->in->predicts && !r->in->listed.aligns;
     r->summary.formula_up = r->formula_up;
     r->summary.formula_down = r->formula_down;
     r->summary.has_server = true;
     r->summary.server_max_rss_kb = (uint64_t)usage.ru_maxrss;
     r->summary.server_cpu_s = clock_cpu_s();
-    if (!r->in->predicts &&
+    if (!r->in->predicts && !r->in->listed.aligns &&
         server_session_opened(s)) /* an untrained one would replace an earlier run's */
         st = model_write(server_session_head(s), r->in->config.state, r->options->export_file,
                          r->summary.head_sha256, err);
-    path_in_state(path, r, r->in->predicts ? "prediction.json" : "summary.json");
+    path_in_state(path, r,
+                  r->in->predicts        ? "prediction.json"
+                  : r->in->listed.aligns ? "alignment.json"
+                                         : "summary.json");
     if (st == STATUS_OK)
         st = report_write(&r->summary, path, err);
     return st;

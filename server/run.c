@@ -11,7 +11,9 @@
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/daemon/aligned.h"
 #include "common/wire/purpose.h"
+#include "server/align/align.h"
 #include "server/contributed.h"
 #include "server/train/checkpoint.h"
 
@@ -89,6 +91,14 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
     return guesses_equal(&((struct server_run *)owner)->guesses, keys, n, list, err);
 }
 
+static enum status count_alignment(void *owner, const struct alignment *about, struct error *err)
+{
+    const struct server_run *r = owner;
+
+    (void)about;
+    return aligned_count(r->in->home, r->in->config.align.times_max, err);
+}
+
 static enum status raise_floor(void *owner, uint64_t to, struct error *err)
 {
     return generation_raise(&((struct server_run *)owner)->generation, to, err);
@@ -101,9 +111,15 @@ static struct generation_floor floor_of(struct server_run *r)
 
 /* --- life --- */
 
+/* Nothing of it is gone on with: each row is answered once, and an alignment begins again. */
+static bool is_short(const struct server_run *r)
+{
+    return r->in->predicts || r->in->listed.aligns;
+}
+
 static bool keeps(const struct server_run *r)
 {
-    return r->in->config.state_key[0] != 0 && !r->in->predicts;
+    return r->in->config.state_key[0] != 0 && !is_short(r);
 }
 
 /* Under async no sum is a step that could be taken again. */
@@ -155,8 +171,15 @@ static enum status read_journal(struct server_run *r, struct error *err)
 static enum status begin_session(struct server_run *r, struct error *err)
 {
     const struct server_inputs *in = r->in;
+    const struct server_aligned aligned = {.about = &in->listed.about,
+                                           .rows = in->listed.ids.rows,
+                                           .ids_max = in->config.align.ids_max,
+                                           .result_min = in->config.align.result_min,
+                                           .owner = r,
+                                           .count = count_alignment};
     struct server_setup setup = {
         .asked = in->predicts ? &in->asked : NULL,
+        .aligns = in->listed.aligns ? &aligned : NULL,
         .plan = &in->config.plan,
         .roster = &in->roster,
         .labels.train = &in->train,
@@ -187,7 +210,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
     s = in->config.stand ? server_session_next(r->session, &setup, err)
                          : server_session_new(&r->session, &setup, err);
     /* A run that is not complete stays as it is while the models before it predict. */
-    if (s == STATUS_OK && !in->predicts)
+    if (s == STATUS_OK && !is_short(r))
         s = server_checkpoint_load(&in->config, r->session, &found, err);
     /* What a restart could not make again, the head's first weights and the schedule's seed, is on
      * disk before anybody hears of it. */
@@ -309,6 +332,23 @@ static enum status end_predictions(struct server_run *r, struct error *err)
     return err->status;
 }
 
+static enum status end_alignment(struct server_run *r, struct error *err)
+{
+    const struct server_alignment a = server_align_result(server_session_alignment(r->session));
+    struct error unwritten = {0};
+    enum status s = STATUS_OK;
+
+    if (r->outcome == OUTCOME_COMPLETED && a.transcript != NULL)
+        s = aligned_keep(r->in->home, &r->in->listed.ids,
+                         &(struct aligned_result){a.about->name, a.transcript, a.places},
+                         &unwritten);
+    if (s == STATUS_OK)
+        s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
+                               clock_us(), &unwritten);
+    *err = s != STATUS_OK ? unwritten : r->error;
+    return err->status;
+}
+
 static enum status end_training(struct server_run *r, struct error *err)
 {
     bool complete = r->outcome == OUTCOME_COMPLETED || r->outcome == OUTCOME_TARGET;
@@ -335,6 +375,8 @@ static enum status end_training(struct server_run *r, struct error *err)
 enum status server_run_end(struct server_run *r, struct error *err)
 {
     r->written_down = false;
+    if (r->in->listed.aligns)
+        return end_alignment(r, err);
     return r->in->predicts ? end_predictions(r, err) : end_training(r, err);
 }
 

@@ -42,6 +42,8 @@ static void forget_run(struct server_session *s)
 {
     server_predict_free(s->predict);
     s->predict = NULL;
+    server_align_free(s->align);
+    s->align = NULL;
     server_train_deinit(&s->train);
     s->train = (struct server_train){.fed = NULL};
     s->plan_text.len = 0;
@@ -85,11 +87,27 @@ static enum status predict(struct server_session *s, const struct server_setup *
     return STATUS_OK;
 }
 
+static enum status align(struct server_session *s, const struct server_setup *setup,
+                         struct error *err)
+{
+    struct server_terms terms;
+    enum status st;
+
+    forget_run(s);
+    st = server_align_new(&s->align, setup, &s->fed, err);
+    if (st != STATUS_OK)
+        return st;
+    terms = server_align_terms(s->align, setup);
+    server_federation_play(&s->fed, &terms, &server_job_align, s->align);
+    return STATUS_OK;
+}
+
 enum status server_session_next(struct server_session *s, const struct server_setup *setup,
                                 struct error *err)
 {
-    const enum status st =
-        setup->asked != NULL ? predict(s, setup, err) : server_session_train(s, setup, err);
+    const enum status st = setup->asked != NULL    ? predict(s, setup, err)
+                           : setup->aligns != NULL ? align(s, setup, err)
+                                                   : server_session_train(s, setup, err);
 
     if (st != STATUS_OK)
         server_session_rest(s);
@@ -113,6 +131,8 @@ static enum status init(struct server_session *s, const struct server_setup *set
     s->fed.set.known = setup->floor.value;
     if (setup->asked != NULL)
         return predict(s, setup, err);
+    if (setup->aligns != NULL)
+        return align(s, setup, err);
     return setup->plan != NULL ? server_session_train(s, setup, err) : STATUS_OK;
 }
 
@@ -140,6 +160,7 @@ void server_session_free(struct server_session *s)
         return;
     server_train_deinit(&s->train);
     server_predict_free(s->predict);
+    server_align_free(s->align);
     server_federation_deinit(&s->fed);
     buf_deinit(&s->plan_text);
     mem_free(s);
@@ -192,10 +213,12 @@ const struct server_report *server_session_report(struct server_session *s)
     memcpy(r->presence.lost, f->counts.lost, sizeof r->presence.lost);
     memcpy(r->presence.joined, f->counts.joined, sizeof r->presence.joined);
     r->steps = s->train.trainer.steps_done;
-    if (s->predict == NULL)
-        r->epochs = server_trainer_epochs(&s->train.trainer);
-    else
+    if (s->predict != NULL)
         r->rounds = server_predict_rounds(s->predict);
+    else if (s->align != NULL)
+        r->rounds = server_align_result(s->align).steps;
+    else
+        r->epochs = server_trainer_epochs(&s->train.trainer);
     r->trail = server_train_trail(&s->train);
     r->presence.members_n = f->set.n;
     r->presence.waiting_for = -1;
@@ -220,6 +243,11 @@ bool server_session_sound(const struct server_session *s)
 struct server_predict *server_session_predictions(const struct server_session *s)
 {
     return s->predict;
+}
+
+const struct server_align *server_session_alignment(const struct server_session *s)
+{
+    return s->align;
 }
 
 bool server_session_opened(const struct server_session *s)

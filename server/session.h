@@ -60,6 +60,9 @@ void server_session_work(struct server_session *s, struct actions *out);
 struct server_predict;
 /* NULL: it trains. */
 struct server_predict *server_session_predictions(const struct server_session *s);
+struct server_align;
+/* NULL: it aligns nothing. */
+const struct server_align *server_session_alignment(const struct server_session *s);
 const struct server_report *server_session_report(struct server_session *s);
 /* fedvs, once all hellos of a generation are in: what they amount to. */
 const struct fedvs_terms *server_session_terms(const struct server_session *s);

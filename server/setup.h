@@ -46,19 +46,47 @@ struct server_watch {
 };
 
 struct package;
+struct alignment;
 struct contribution;
 
-/* Rows to be predicted, by a head's package. */
+/* Where the rows of an open job come from, and where their scores go; take NULL: the rows are known
+ * beforehand.  Called from step alone. */
+struct server_feed {
+    void *owner;
+    /* The next round's: of so many at most, how many; 0: nobody asks for any.  *ids, with a line
+     * end behind each, stay as they are until they are scored or dropped. */
+    uint32_t (*take)(void *owner, uint32_t most, struct wire_bytes *ids);
+    /* That round came to nothing: does anybody still wait for it?  No: it is dropped. */
+    bool (*again)(void *owner);
+    /* Row by row, in the order of the ids; who is missing, by roster index. */
+    void (*scored)(void *owner, const float *scores, const bool *missing);
+    bool (*closes)(void *owner); /* others wait for the job's end */
+};
+
+/* Rows to be predicted, by a head's package.  Written by asked.c, what is of an open job by
+ * serve/serve.c. */
 struct server_question {
     const struct package *model;
     const char *ids;    /* of all rows, a line end behind each */
     const uint32_t *at; /* rows + 1: where each begins, and where the last one ends */
-    uint32_t rows;
+    uint32_t rows;      /* of an open job: at most, and the two above are NULL */
+    struct server_feed feed;
+    uint32_t idle_ms;              /* an open job ends when nobody has asked for so long */
     bool absent[WIRE_MEMBERS_MAX]; /* by roster index: uploads a constant */
     char by[CERT_NAME_MAX + 1];    /* for whom; a name (cert_name.h) */
     /* So many answer where the others stay away for so long; fewer than all under noise alone. */
     uint32_t min_parties, wait_ms;
     const struct contribution *asks; /* of a job of contributions, instead of these; else NULL */
+};
+
+/* Ids that are aligned with the parties'. */
+struct server_aligned {
+    const struct alignment *about;
+    const uint8_t *rows; /* about->ids of them (common/daemon/idlist.h) */
+    uint32_t ids_max, result_min;
+    void *owner;
+    /* Durably, before anything of it is said: one more.  STATUS_POLICY: that is too many. */
+    enum status (*count)(void *owner, const struct alignment *about, struct error *err);
 };
 
 /* Whose rows are predicted, and what they are in truth; test NULL: there is none. */
@@ -70,7 +98,8 @@ struct server_labels {
 
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
-    const struct server_question *asked; /* a job of predictions; NULL: training */
+    const struct server_question *asked; /* a job of predictions; NULL: training, or ... */
+    const struct server_aligned *aligns; /* ... where there is this, a job of alignment */
     const struct plan *plan;             /* shape filled in; NULL: no run */
     const struct roster *roster;
     struct server_labels labels;

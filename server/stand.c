@@ -24,6 +24,15 @@ static const char *home_of(const struct stand *s)
 
 /* --- how a job ends --- */
 
+/* Nobody waits for it by a number; those who wait for rows are told. */
+static void say_open_end(struct stand *s, enum queue_state how, enum wire_outcome outcome,
+                         const struct error *why)
+{
+    if (how == QUEUE_FAILED)
+        log_error("predictions on request: failed: %s", why->text);
+    serve_ended(&s->serve, outcome, why);
+}
+
 /* One line, whatever became of it; false: the queue does not know.  A queue that cannot be written
  * keeps the job as it was: it is played again by the next process. */
 static bool say_end(struct stand *s, enum queue_state how, const char *outcome, const char *why)
@@ -49,7 +58,7 @@ static void forget_inputs(struct stand *s)
     server_inputs_deinit(&s->in);
     s->in = (struct server_inputs){.predicts = false};
     s->text.len = 0;
-    s->cancelled = false;
+    s->cancelled = s->open = false;
     s->stage = STAND_IDLE;
 }
 
@@ -68,13 +77,28 @@ static void say_without(struct stand *s)
 
 /* --- from the queue to inputs --- */
 
+static void begin_open(struct stand *s)
+{
+    s->open = s->opened = true;
+    s->job = (struct queue_job){.kind = QUEUE_PREDICT};
+    snprintf(s->job.model, sizeof s->job.model, "%s", s->serve.run);
+    s->loaded = (struct error){0};
+    s->stage = STAND_LOADING;
+    serve_opens(&s->serve);
+}
+
 bool stand_next(struct stand *s)
 {
     const struct queue_job *j = s->stage == STAND_IDLE ? queue_first(&s->queue) : NULL;
     struct error err = {0};
 
+    if (s->stage == STAND_IDLE && serve_wants(&s->serve) && (j == NULL || !s->opened)) {
+        begin_open(s);
+        return true;
+    }
     if (j == NULL)
         return false;
+    s->opened = false;
     if (queue_began(&s->queue, j->number, &err) != STATUS_OK) {
         log_error("job %u: %s", j->number, err.text);
         return false;
@@ -112,15 +136,43 @@ static enum status load_predictions(struct stand *s, struct error *err)
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
 }
 
+static enum status load_open(struct stand *s, struct error *err)
+{
+    const enum status st = server_asked_open(&s->in, s->run->whole, s->job.model, err);
+
+    if (st == STATUS_OK)
+        serve_question(&s->serve, &s->in.asked);
+    return st;
+}
+
+static enum status load_alignment(struct stand *s, struct error *err)
+{
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    enum status st = queue_text(&s->queue, &s->job, &s->text, err);
+
+    if (st == STATUS_OK)
+        st = alignment_asked(name, s->text.data, s->text.len, err);
+    return st == STATUS_OK ? server_inputs_align_errand(&s->in, s->run->whole, name, err) : st;
+}
+
 void stand_load(struct stand *s)
 {
-    s->loaded.status =
-        s->job.kind == QUEUE_TRAIN ? load_training(s, &s->loaded) : load_predictions(s, &s->loaded);
+    if (s->open) {
+        s->loaded.status = load_open(s, &s->loaded);
+        return;
+    }
+    switch (s->job.kind) {
+    case QUEUE_TRAIN: s->loaded.status = load_training(s, &s->loaded); break;
+    case QUEUE_PREDICT:
+    case QUEUE_CONTRIBUTE: s->loaded.status = load_predictions(s, &s->loaded); break;
+    case QUEUE_ALIGN: s->loaded.status = load_alignment(s, &s->loaded); break;
+    }
 }
 
 /* --- and to a run --- */
 
-/* A run of training has the name that its model gets, on every side; predictions have the job's. */
+/* A run of training has the name that its model gets, on every side; other jobs have their
+ * number's. */
 static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], struct error *err)
 {
     uint8_t digest[DIGEST_BYTES];
@@ -128,6 +180,10 @@ static enum status name_run(struct stand *s, char name[PACKAGE_RUN_MAX + 1], str
     struct buf text;
     enum status st;
 
+    if (s->open) { /* one folder for all of them */
+        snprintf(name, PACKAGE_RUN_MAX + 1, "serve");
+        return STATUS_OK;
+    }
     if (s->job.kind != QUEUE_TRAIN) {
         snprintf(name, PACKAGE_RUN_MAX + 1, "%s-%u", queue_kind_names[s->job.kind], s->job.number);
         return STATUS_OK;
@@ -150,7 +206,7 @@ static enum status enter_folder(struct stand *s, struct error *err)
     char name[PACKAGE_RUN_MAX + 1];
     enum status st = name_run(s, name, err);
 
-    if (st == STATUS_OK)
+    if (st == STATUS_OK && !s->open)
         st = queue_named(&s->queue, s->job.number, name, err);
     if (st != STATUS_OK)
         return st;
@@ -170,8 +226,14 @@ static enum status open_log(struct stand *s, struct error *err)
     if (st != STATUS_OK)
         return st;
     log_also(s->log);
-    log_info("job %u: %s", s->job.number, queue_kind_names[s->job.kind]);
+    if (!s->open)
+        log_info("job %u: %s", s->job.number, queue_kind_names[s->job.kind]);
     return STATUS_OK;
+}
+
+static bool needs_nobody(const struct stand *s)
+{
+    return s->in.predicts && !s->open && s->in.missing.n == 0;
 }
 
 static enum status begin_run(struct stand *s, struct error *err)
@@ -184,19 +246,28 @@ static enum status begin_run(struct stand *s, struct error *err)
     if (st != STATUS_OK)
         return st;
     s->options.scores = NULL;
-    if (s->job.kind != QUEUE_TRAIN) {
+    s->options.latency = s->open ? &s->serve.latency : NULL;
+    if (!s->open && (s->job.kind == QUEUE_PREDICT || s->job.kind == QUEUE_CONTRIBUTE)) {
         snprintf(s->scores, sizeof s->scores, "%.*s/%s.csv", CONFIG_PATH_MAX - 32,
                  s->in.config.state, s->job.kind == QUEUE_PREDICT ? "scores" : "answers");
         s->options.scores = s->scores;
     }
-    if (s->in.predicts && s->in.missing.n == 0)
-        return server_results_kept(&s->in, &s->options, err); /* nobody has to be asked */
+    if (needs_nobody(s))
+        return server_results_kept(&s->in, &s->options, err);
     r->in = &s->in;
     r->options = &s->options;
     st = server_run_begin(r, err);
     if (st != STATUS_OK)
         server_run_rest(r);
     return st;
+}
+
+static void say_unbegun(struct stand *s, const struct error *why)
+{
+    if (s->open)
+        say_open_end(s, QUEUE_FAILED, OUTCOME_FAILED, why);
+    else
+        (void)say_end(s, QUEUE_FAILED, "failed", why->text);
 }
 
 bool stand_begin(struct stand *s)
@@ -207,8 +278,8 @@ bool stand_begin(struct stand *s)
     if (s->cancelled)
         (void)say_end(s, QUEUE_CANCELLED, "stopped", "");
     else if (err.status != STATUS_OK || begin_run(s, &err) != STATUS_OK)
-        (void)say_end(s, QUEUE_FAILED, "failed", err.text);
-    else if (s->in.predicts && s->in.missing.n == 0) {
+        say_unbegun(s, &err);
+    else if (needs_nobody(s)) {
         say_without(s);
         (void)say_end(s, QUEUE_DONE, "completed", "");
     } else
@@ -242,7 +313,8 @@ static void put_back(struct stand *s)
 void stand_leave(struct stand *s)
 {
     CHECK(s->stage == STAND_LOADING);
-    put_back(s);
+    if (!s->open)
+        put_back(s);
     forget_inputs(s);
 }
 
@@ -258,6 +330,10 @@ void stand_end(struct stand *s, bool stopped)
     st = server_run_end(s->run, &err);
     if (st != STATUS_OK)
         how = QUEUE_FAILED;
+    if (s->open) {
+        say_open_end(s, how, outcome, &err);
+        return;
+    }
     if (stopped && how == QUEUE_CANCELLED && !s->cancelled) {
         put_back(s);
         return;
@@ -281,7 +357,7 @@ void stand_rest(struct stand *s)
 enum status stand_cancel(struct stand *s, uint32_t number, bool *running, struct error *err)
 {
     const struct queue_job *j = queue_find(&s->queue, number);
-    const bool present = s->stage != STAND_IDLE && number == s->job.number;
+    const bool present = s->stage != STAND_IDLE && !s->open && number == s->job.number;
 
     *running = false;
     if (j == NULL)
@@ -310,6 +386,7 @@ enum status stand_open(struct stand *s, struct server_run *run, const struct opt
 void stand_close(struct stand *s)
 {
     queue_close(&s->queue);
+    serve_close(&s->serve);
     forget_inputs(s);
     buf_deinit(&s->text);
 }

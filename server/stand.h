@@ -1,5 +1,5 @@
-/* stand.h -- a server that stands: the next job of its queue, from what was asked to inputs of a
- * run, and how each has ended.
+/* stand.h -- a server that stands: the next job of its queue, or an open one for requests, from
+ * what was asked to inputs of a run, and how each has ended.  Where both wait they take turns.
  *
  *   next -> load (any thread) -> begin, or refuse -> ... the session plays it ... -> end -> rest
  *
@@ -13,6 +13,7 @@
 #include "server/loop.h"
 #include "server/queue.h"
 #include "server/run.h"
+#include "server/serve/serve.h"
 
 #include <stdatomic.h>
 
@@ -29,6 +30,9 @@ struct stand {
     struct queue queue;
     enum stand_stage stage;
     bool cancelled; /* the job under way is to end */
+    struct serve serve;
+    bool open;   /* the job is an open one, of no number, and `job` is nothing */
+    bool opened; /* the last one was */
     struct queue_job job;
     struct server_inputs in; /* of it */
     struct server_options options;
@@ -38,7 +42,7 @@ struct stand {
     struct error loaded;
 };
 
-/* The queue of run->in, which has been opened to stand. */
+/* The queue of run->in, which has been opened to stand; s->serve has been opened. */
 enum status stand_open(struct stand *s, struct server_run *run, const struct options *command,
                        struct error *err) MUST_USE;
 void stand_close(struct stand *s); /* safe on a zeroed struct */

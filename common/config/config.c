@@ -8,6 +8,7 @@
 #include "common/config/key_print.h"
 #include "common/config/key_set.h"
 #include "common/config/load.h"
+#include "common/config/peers.h"
 #include "common/config/plan_keys.h"
 #include "common/config/plan_rules.h"
 #include "common/config/task.h"
@@ -59,6 +60,18 @@ static enum status check_stand(const struct load *l, bool stand, const char *sta
                                       : STATUS_OK;
 }
 
+/* Without TLS whoever is on the way reads scores and the token. */
+static enum status check_http(const struct load *l, const struct config_server *c,
+                              struct error *err)
+{
+    if (c->http[0] != 0 && !c->stand)
+        return load_refuse(l, "http", "needs stand: true", err);
+    return c->http[0] == 0 || peers_on_loopback(c->http) || strncmp(c->http, "localhost:", 10) == 0
+               ? STATUS_OK
+               : load_refuse(l, "http", "an address of loopback with a port, as 127.0.0.1:8080",
+                             err);
+}
+
 /* Names under it are made in rooms of CONFIG_PATH_MAX, and one that was cut would be another
  * file's.
  */
@@ -95,6 +108,8 @@ enum status config_load_server(struct config_server *c, const char *file, const 
     if (s == STATUS_OK)
         s = check_stand(&l, c->stand, c->state_key, err);
     if (s == STATUS_OK)
+        s = check_http(&l, c, err);
+    if (s == STATUS_OK)
         s = check_labels(&l, c, err);
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;
 }
@@ -126,6 +141,8 @@ enum status config_load_server_job(struct config_server *c, const struct config_
     l.file = JOB_PLAN;
     if (s == STATUS_OK)
         s = load_text(&l, job->plan, job->plan_n, err);
+    if (s == STATUS_OK)
+        s = check_http(&l, c, err);
     if (s == STATUS_OK)
         s = check_labels(&l, c, err);
     return s == STATUS_OK ? check_plan(&l, &c->plan, err) : s;

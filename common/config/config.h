@@ -66,6 +66,28 @@ struct config_inject {
     double link_delay_ms, link_jitter_ms, link_rate_mbit;
 };
 
+/* Predictions on request. */
+struct config_serve {
+    uint32_t rows, waiting, deadline_ms, idle_ms;
+};
+
+enum { CONFIG_ALIGN_NAME_MAX = 40, CONFIG_ALIGN_COLUMNS_MAX = 16 };
+/* What is done to a cell before it counts as an id. */
+enum config_unicode { CONFIG_UNICODE_NFC, CONFIG_UNICODE_NFKC, CONFIG_UNICODE_NONE };
+/* Of an id that is there twice. */
+enum config_duplicates { CONFIG_DUPLICATES_REFUSE, CONFIG_DUPLICATES_FIRST, CONFIG_DUPLICATES_ALL };
+
+/* The ids that this side aligns with the others', and what it lets them learn. */
+struct config_align {
+    char table[CONFIG_PATH_MAX]; /* "": none; takes part in no alignment */
+    char key[CONFIG_COLUMN_MAX]; /* the columns that make an id, commas between; "": id */
+    bool trim, fold;
+    enum config_unicode unicode;
+    enum config_duplicates duplicates;
+    uint32_t patience_ms; /* server: for one step */
+    uint32_t ids_max, times_max, result_min;
+};
+
 struct config_server {
     char listen[CONFIG_PATH_MAX];
     struct config_identity identity;
@@ -85,6 +107,9 @@ struct config_server {
     uint32_t predict_min_parties;       /* 0: everybody */
     char predict_by[CONFIG_COLUMN_MAX]; /* for whom, where a job does not say */
     uint32_t predict_wait_ms;           /* for everybody, before fewer answer */
+    char http[CONFIG_COLUMN_MAX]; /* HOST:PORT of requests; "": the socket under state alone */
+    struct config_serve serve;
+    struct config_align align;
     struct plan plan;
     struct config_inject inject;
 };
@@ -167,6 +192,7 @@ struct config_party {
     double clip, noise;         /* G, and sigma: standard deviations of noise in units of G; dp */
     char load[CONFIG_PATH_MAX]; /* first weights; "": drawn */
     struct config_policy policy;
+    struct config_align align;
     struct config_inject inject;
 };
 

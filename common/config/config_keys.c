@@ -10,6 +10,7 @@
 
 #define IDENTITY(member) offsetof(struct config_identity, member)
 #define INJECT(member) offsetof(struct config_inject, member)
+#define ALIGN(member) offsetof(struct config_align, member)
 #define SERVER(member) offsetof(struct config_server, member)
 #define PARTY(member) offsetof(struct config_party, member)
 #define ROWS(keys) (keys), sizeof(keys) / sizeof((keys)[0])
@@ -37,6 +38,50 @@ static const struct key identity_keys[] = {
     {"identity.ca", KEY_PATH, IDENTITY(ca), .help = "The CA that signed every certificate (PEM)."},
     {"identity.crl", KEY_PATH, IDENTITY(crl), .fallback = "",
      .help = "The CA's revocation list (PEM); left out: none is looked at."},
+};
+
+static const char *const unicodes[] = {"nfc", "nfkc", "none", NULL};
+static const char *const duplicates[] = {"refuse", "first", "all", NULL};
+
+/* Of either side: the server lists ids, too, and is a member like any other. */
+static const struct key align_keys[] = {
+    {"align.table", KEY_PATH, ALIGN(table), .fallback = "",
+     .help = "A table with the ids that a job of alignment compares with the others' (docs/"
+             "aligning.md), in any order and spelling; left out: this side takes part in none."},
+    {"align.key", KEY_TEXT, ALIGN(key), .fallback = "",
+     .help =
+         "The column of that table that is the id, or several, with commas between, that make one "
+         "in this order; left out: id."},
+    {"align.trim", KEY_BOOL, ALIGN(trim), .fallback = "true",
+     .help = "Spaces around a cell do not count. Trim, fold and unicode have to be the same on "
+             "all sides."},
+    {"align.fold", KEY_BOOL, ALIGN(fold), .fallback = "false",
+     .help = "Capital and small letters are the same (Unicode's full case folding)."},
+    {"align.unicode", KEY_CHOICE, ALIGN(unicode), .choices = unicodes, .fallback = "nfc",
+     .help = "The Unicode form in which cells are compared; none: bytes."},
+    {"align.duplicates", KEY_CHOICE, ALIGN(duplicates), .choices = duplicates, .fallback = "refuse",
+     .help = "An id that is there twice: refuse the table, take the first row alone, or all: the "
+             "second of one side is aligned with the second of the others."},
+};
+
+static const struct key policy_align_keys[] = {
+    {"policy.align.max_ids", KEY_U32, ALIGN(ids_max), .lo = 1, .hi = 1u << 24,
+     .fallback = "1000000",
+     .help = "Ids that another side may list in one alignment: each is a guess that it may try."},
+    {"policy.align.max_alignments", KEY_U32, ALIGN(times_max), .lo = 0, .hi = 1u << 30,
+     .fallback = "16",
+     .help = "Alignments that this side takes part in, over all time, those that came to nothing "
+             "among them (state/alignments/asked counts them)."},
+    {"policy.align.min_result", KEY_U32, ALIGN(result_min), .lo = 0, .hi = 1u << 24,
+     .fallback = "10",
+     .help = "Fewest rows in common that this side goes on with. That there are fewer is told."},
+};
+
+static const struct key align_server_keys[] = {
+    {"align.patience_ms", KEY_U32, ALIGN(patience_ms), .lo = 1000, .hi = 604800000,
+     .fallback = "120000",
+     .help = "Milliseconds that one step of an alignment waits for a side: raising 16384 points "
+             "takes it a second or less."},
 };
 
 static const struct key inject_keys[] = {
@@ -125,6 +170,22 @@ static const struct key server_keys[] = {
      .fallback = "10000",
      .help = "Milliseconds that a job of predictions waits for the whole roster before it goes on "
              "with predict.min_parties or more; at most half of the plan's protocol.patience_ms."},
+    {"http", KEY_TEXT, SERVER(http), .fallback = "",
+     .help = "Address and port of loopback at which a server that stands answers requests for "
+             "predictions; port 0 takes a free one, which is written to state/http. Left out: "
+             "they come over state/control alone."},
+    {"serve.rows", KEY_U32, SERVER(serve.rows), .lo = 1, .hi = 1u << 24, .fallback = "1048576",
+     .help = "Rows that one open job of predictions asks for at most, which is what parties price "
+             "it by (policy.predict.max_rows); then another one is opened."},
+    {"serve.waiting", KEY_U32, SERVER(serve.waiting), .lo = 1, .hi = 1u << 20, .fallback = "16384",
+     .help = "Rows of requests that may wait; what comes beyond is told to come again (429)."},
+    {"serve.deadline_ms", KEY_U32, SERVER(serve.deadline_ms), .lo = 1, .hi = 3600000,
+     .fallback = "10000",
+     .help = "Milliseconds in which a request is answered, with what there is by then; it may ask "
+             "for fewer."},
+    {"serve.idle_ms", KEY_U32, SERVER(serve.idle_ms), .lo = 1, .hi = 604800000, .fallback = "30000",
+     .help = "Milliseconds without a request after which an open job ends; at most the plan's "
+             "protocol.patience_ms."},
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},
@@ -132,11 +193,14 @@ static const struct key server_keys[] = {
 
 const struct key_table config_keys_server = {
     .name = "server",
-    .parts = 5,
+    .parts = 8,
     .part = {{ROWS(server_address_keys), 0},
              {ROWS(identity_keys), SERVER(identity)},
              {ROWS(server_keys), 0},
              {plan_keys, PLAN_KEYS_N, SERVER(plan)},
+             {ROWS(align_keys), SERVER(align)},
+             {ROWS(align_server_keys), SERVER(align)},
+             {ROWS(policy_align_keys), SERVER(align)},
              {ROWS(inject_both_keys), SERVER(inject)}},
 };
 
@@ -323,10 +387,12 @@ static const struct key party_keys[] = {
 
 const struct key_table config_keys_party = {
     .name = "party",
-    .parts = 5,
+    .parts = 7,
     .part = {{ROWS(party_address_keys), 0},
              {ROWS(identity_keys), PARTY(identity)},
              {ROWS(party_keys), 0},
+             {ROWS(policy_align_keys), PARTY(align)},
+             {ROWS(align_keys), PARTY(align)},
              {ROWS(inject_keys), PARTY(inject)},
              {ROWS(inject_both_keys), PARTY(inject)}},
 };

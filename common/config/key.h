@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KEY_PATH_MAX = 96, KEY_TABLE_MAX = 112, KEY_PARTS_MAX = 6 };
+enum { KEY_PATH_MAX = 96, KEY_TABLE_MAX = 128, KEY_PARTS_MAX = 8 };
 
 enum key_type {
     KEY_U32,     /* uint32_t in [lo, hi] */

@@ -10,11 +10,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { LOCK_TRIES = 50, LOCK_EVERY_MS = 20 };
 
 struct answer {
     const char *absent; /* in the file, up to the comma */
@@ -44,12 +47,20 @@ static enum status read_lines(struct buf *out, const char *path, struct error *e
     return s;
 }
 
+/* A server that serves has it for moments, a job for as long as it takes. */
 static enum status lock_of(int *lock, const char *state, const char *run, struct error *err)
 {
     char path[PATH_MAX];
+    enum status s = STATUS_CONFIG;
 
     path_of(path, state, run, "answers.lock");
-    return file_lock(lock, path, err);
+    for (int i = 0; i < LOCK_TRIES && s == STATUS_CONFIG; i++) {
+        if (i > 0)
+            (void)poll(NULL, 0, LOCK_EVERY_MS);
+        *err = (struct error){0};
+        s = file_lock(lock, path, err);
+    }
+    return s;
 }
 
 static const char *first_of(const struct buf *b)
@@ -243,8 +254,8 @@ const char *answers_without(const struct answers *a, const char *id, size_t n, s
     return found == NULL ? "" : found->absent;
 }
 
-static enum status print_answer(struct buf *out, const struct answers_key *key, const char *id,
-                                size_t n, const float *score)
+enum status answers_print(struct buf *out, const struct answers_key *key, const char *id, size_t n,
+                          const float *score)
 {
     enum status s =
         buf_printf(out, "%llu,%s,%.*s", (unsigned long long)key->epoch, key->absent, (int)n, id);
@@ -254,7 +265,8 @@ static enum status print_answer(struct buf *out, const struct answers_key *key, 
     return s == STATUS_OK ? buf_printf(out, "\n") : s;
 }
 
-static enum status append(const char *path, const struct buf *all, size_t from, struct error *err)
+static enum status append_at(const char *path, const uint8_t *lines, size_t n, size_t from,
+                             struct error *err)
 {
     int fd;
     enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
@@ -264,8 +276,8 @@ static enum status append(const char *path, const struct buf *all, size_t from, 
         return s;
     /* Over what a crash has left behind the last whole line. */
     bad = ftruncate(fd, (off_t)from) != 0 || lseek(fd, (off_t)from, SEEK_SET) < 0;
-    for (size_t at = from; !bad && at < all->len;) {
-        const ssize_t put = write(fd, all->data + at, all->len - at);
+    for (size_t at = 0; !bad && at < n;) {
+        const ssize_t put = write(fd, lines + at, n - at);
 
         bad = put <= 0 && errno != EINTR;
         at += put > 0 ? (size_t)put : 0;
@@ -273,6 +285,71 @@ static enum status append(const char *path, const struct buf *all, size_t from, 
     bad = bad || fsync(fd) != 0;
     bad = close(fd) != 0 || bad;
     return bad ? error_set(err, STATUS_IO, "%s: %s", path, strerror(errno)) : STATUS_OK;
+}
+
+void answers_each(const struct answers *a, void *owner,
+                  void (*visit)(void *owner, const char *id, size_t n, const float *score))
+{
+    for (size_t i = 0; i < a->n; i++)
+        visit(owner, a->answer[i].id, a->answer[i].n, a->answer[i].score);
+}
+
+void answers_stand(const char *state, const char *run, struct answers_file *f)
+{
+    char path[PATH_MAX];
+    struct stat is;
+
+    path_of(path, state, run, "answers");
+    *f = (struct answers_file){.there = lstat(path, &is) == 0};
+    if (f->there) {
+        f->inode = (uint64_t)is.st_ino;
+        f->size = (uint64_t)is.st_size;
+    }
+}
+
+bool answers_same(const struct answers_file *a, const struct answers_file *b)
+{
+    return a->there == b->there && a->inode == b->inode && a->size == b->size;
+}
+
+/* Where whole lines end: seldom is it not where the file does. */
+static enum status end_of(const char *path, struct answers_file *was, size_t *end,
+                          struct error *err)
+{
+    struct buf all;
+    enum status s;
+
+    buf_init(&all, ANSWERS_FILE_MAX);
+    s = read_lines(&all, path, err);
+    *end = all.len;
+    was->size = all.len;
+    buf_deinit(&all);
+    return s;
+}
+
+enum status answers_append(const char *state, const char *run, const struct buf *lines,
+                           struct answers_file *file, struct error *err)
+{
+    struct answers_file now;
+    char path[PATH_MAX];
+    size_t end = file->size;
+    bool same;
+    int lock;
+    enum status s = lock_of(&lock, state, run, err);
+
+    if (s != STATUS_OK)
+        return s;
+    path_of(path, state, run, "answers");
+    answers_stand(state, run, &now);
+    same = answers_same(&now, file);
+    if (!same)
+        s = end_of(path, &now, &end, err);
+    if (s == STATUS_OK)
+        s = append_at(path, lines->data, lines->len, end, err);
+    if (s == STATUS_OK && same)
+        answers_stand(state, run, file);
+    file_unlock(lock);
+    return s;
 }
 
 static bool all_finite(const float *x, size_t n)
@@ -302,10 +379,10 @@ enum status answers_keep_rows(struct answers *a, const struct answers_rows *rows
         const float *score = rows->scores + (size_t)i * key.outputs;
 
         if (all_finite(score, key.outputs))
-            s = print_answer(&a->file, &key, rows->ids + rows->at[i],
-                             rows->at[i + 1] - rows->at[i] - 1, score);
+            s = answers_print(&a->file, &key, rows->ids + rows->at[i],
+                              rows->at[i + 1] - rows->at[i] - 1, score);
     }
-    s = s == STATUS_OK ? append(a->path, &a->file, from, err)
+    s = s == STATUS_OK ? append_at(a->path, a->file.data + from, a->file.len - from, from, err)
                        : error_set(err, s, "%s: %s", a->path, status_words(s));
     if (s != STATUS_OK)
         a->file.len = from;

@@ -66,6 +66,26 @@ struct answers_rows {
 enum status answers_keep_rows(struct answers *a, const struct answers_rows *rows,
                               struct error *err) MUST_USE;
 
+/* --- by who has all of them in memory and no lock in between --- */
+
+/* All of the key. */
+void answers_each(const struct answers *a, void *owner,
+                  void (*visit)(void *owner, const char *id, size_t n, const float *score));
+/* One line. */
+enum status answers_print(struct buf *out, const struct answers_key *key, const char *id, size_t n,
+                          const float *score) MUST_USE;
+/* How the file stands: it is another when somebody has taken a person out, or added an answer. */
+struct answers_file {
+    bool there;
+    uint64_t inode, size;
+};
+void answers_stand(const char *state, const char *run, struct answers_file *f);
+bool answers_same(const struct answers_file *a, const struct answers_file *b);
+/* Adds lines, durably.  *file, as they were read, follows, unless the file had become another.
+ * STATUS_CONFIG: somebody has it. */
+enum status answers_append(const char *state, const char *run, const struct buf *lines,
+                           struct answers_file *file, struct error *err) MUST_USE;
+
 /* Of all keys; *n: how many there were. */
 enum status answers_count(const char *state, const char *run, size_t *n,
                           struct error *err) MUST_USE;

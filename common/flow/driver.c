@@ -9,7 +9,8 @@ void driver_init(struct driver *d, const struct driver_calls *calls, void *owner
     d->owner = owner;
     d->actions.n = 0;
     d->in_step = d->working = d->keeping = d->over = false;
-    d->kept = d->stop = d->cancel = d->timer = d->stands = d->stopped = false;
+    d->kept = d->stop = d->cancel = d->timer = d->asked = false;
+    d->stands = d->stopped = false;
     d->ending = NULL;
     for (size_t i = 0; i < WIRE_MEMBERS_MAX; i++)
         d->lost[i] = false;
@@ -146,6 +147,7 @@ static void hold(struct driver *d, const struct event *e)
             d->calls->interrupt(d->owner);
         break;
     case EVENT_CANCEL: d->cancel = true; break;
+    case EVENT_ASKED: d->asked = true; break;
     case EVENT_START:
     case EVENT_JOINED:
     case EVENT_MESSAGE:
@@ -199,7 +201,8 @@ static bool tell_held(struct driver *d)
     }
     return tell_once(d, &d->stop, &(struct event){.kind = EVENT_STOP}) ||
            tell_once(d, &d->cancel, &(struct event){.kind = EVENT_CANCEL}) ||
-           tell_once(d, &d->timer, &(struct event){.kind = EVENT_TIMER});
+           tell_once(d, &d->timer, &(struct event){.kind = EVENT_TIMER}) ||
+           tell_once(d, &d->asked, &(struct event){.kind = EVENT_ASKED});
 }
 
 static void tell_all_held(struct driver *d)

@@ -2,12 +2,11 @@
  * order.
  *
  * A core knows one thing at a time.  While a piece of work is under way (WORK, CHARGE, RECALL) it
- * is told nothing: the driver holds losses, a durable checkpoint, a stop, a cancel and the timer
- * back, and tells them in this order once the work's own answer has been told.  Each may ask for
- * more work; what is left is then held on.  What is held is held once: of several losses of one
- * peer the first counts, but a reason that is not the network's stands above one that is.
- *
- * What a core asks for is done in the order of its list, and its piece of work after all else.
+ * is told nothing: the driver holds losses, a durable checkpoint, a stop, a cancel, the timer and
+ * the news that somebody asks back, and tells them in this order after the work's own answer.  Each
+ * may ask for more work; what is left is then held on.  What is held is held once: of several
+ * losses of one peer the first counts, but a reason that is not the network's stands above one that
+ * is.  What a core asks for is done in the order of its list, and its piece of work after all else.
  * There is one piece of work at a time and one checkpoint.  When a message could not be packed
  * (memory), the rest of the list is done, but no work is begun: the core is told EVENT_UNSENT.
  *
@@ -56,7 +55,7 @@ struct driver {
      * their reasons, which are half a kilobyte each. */
     bool lost[WIRE_MEMBERS_MAX];
     struct error lost_why[WIRE_MEMBERS_MAX];
-    bool kept, stop, cancel, timer;
+    bool kept, stop, cancel, timer, asked;
     struct error kept_result;
 };
 
@@ -69,8 +68,8 @@ void driver_init(struct driver *d, const struct driver_calls *calls, void *owner
  * too. */
 void driver_stand(struct driver *d);
 
-/* START, JOINED, MESSAGE (never while work is under way), LOST, STOP, CANCEL, TIMER.  What `e`
- * points to may go when this returns. */
+/* START, JOINED, MESSAGE (never while work is under way), LOST, STOP, CANCEL, TIMER, ASKED.  What
+ * `e` points to may go when this returns. */
 void driver_tell(struct driver *d, const struct event *e);
 /* The work under way has ended.  True: none is now, and the core may be told what it likes. */
 bool driver_done(struct driver *d, const struct error *result);

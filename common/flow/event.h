@@ -22,6 +22,7 @@ enum event_kind {
     EVENT_RECALLED, /* what was asked of the journal is there, or error */
     EVENT_KEPT,     /* the checkpoint of an ACTION_KEEP is durable, or error */
     EVENT_UNSENT,   /* a message that was asked for did not go out: no memory to pack it */
+    EVENT_ASKED,    /* server, of an open job: somebody asks for rows, or waits for its end */
     EVENT_CANCEL,   /* server: finish or abandon the round and the job; the process stands */
     EVENT_STOP,     /* the same, then end in order */
 };

@@ -22,6 +22,7 @@ enum phase {
     PHASE_SHARE,   /* coded, fedvs: broadcast -> share, and ... */
     PHASE_SUM,     /* ... relay -> upload, in turn; dealings have shares and relays alone */
     PHASE_STREAM,  /* async: broadcast -> upload with each member on its own */
+    PHASE_ALIGN,   /* an alignment: batch -> batch, step by step */
     PHASE_CLOSE,   /* the last broadcast -> kept */
     PHASE_OVER,    /* finish */
     PHASES

@@ -125,6 +125,17 @@ static bool read_by(struct prediction *p, const char *value)
     return true;
 }
 
+static enum status print_open(const struct prediction *p, struct buf *out)
+{
+    return buf_printf(out, "%d", p->open);
+}
+
+static bool read_open(struct prediction *p, const char *value)
+{
+    p->open = value[0] == '1';
+    return true;
+}
+
 /* Its lines, in their order.  A reader may take more than a printer writes: what is not printed
  * alike again is no text of this kind. */
 static const struct line {
@@ -135,7 +146,7 @@ static const struct line {
     {"run", print_run, read_run},       {"plan", print_plan, read_plan},
     {"trail", print_trail, read_trail}, {"rows", print_rows, read_rows},
     {"batch", print_batch, read_batch}, {"absent", print_absent, read_absent},
-    {"by", print_by, read_by},
+    {"by", print_by, read_by},          {"open", print_open, read_open},
 };
 enum { LINES = sizeof lines / sizeof *lines };
 
@@ -236,6 +247,15 @@ uint32_t prediction_batch_max(const struct plan *p)
 bool prediction_is_exact(const struct plan *p)
 {
     return !aggregation_of(p)->plaintext && !encoding_of(p)->noisy;
+}
+
+uint32_t prediction_ids(const struct wire_bytes *ids)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < ids->n; i++)
+        n += ids->data[i] == '\n';
+    return n;
 }
 
 size_t prediction_next_id(const struct wire_bytes *ids, size_t *at)

@@ -1,9 +1,9 @@
 /* prediction.h -- what a job of predictions is about: its canonical text, and by which plan its
  * rounds are computed.
  *
- * The text is what every member signs (job.h): which model, how many rows, who is left out,
- * for whom.  The
- * ids come with the rounds, and are part of what masks and shares hang on.
+ * The text is what every member signs (job.h): which model, how many rows (or, of an open job, how
+ * many at most), who is left out, for whom.  The ids come with the rounds, and are part of what
+ * masks and shares hang on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,10 +28,13 @@ struct prediction {
     uint32_t rows, batch;             /* in all; of each round but the last */
     bool absent[WIRE_MEMBERS_MAX];    /* by roster index: uploads a constant for every row */
     char by[CERT_NAME_MAX + 1]; /* for whom, by the server's word alone; a name (cert_name.h) */
+    /* Rows are asked for as they come: a round is of as many ids as it carries, `batch` at most,
+     * and all rounds together are of `rows` at most. */
+    bool open;
 };
 
-/* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing), by.
- */
+/* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing), by,
+ * open (0 or 1). */
 enum status prediction_print(const struct prediction *p, struct buf *out) MUST_USE;
 /* Just what prediction_print writes: STATUS_PROTOCOL else. */
 enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n,
@@ -49,6 +52,8 @@ uint32_t prediction_batch_max(const struct plan *p);
 /* Has its encoding no noise, and hides a party only among others? */
 bool prediction_is_exact(const struct plan *p);
 
+/* How many ids a round carries, if they are ids. */
+uint32_t prediction_ids(const struct wire_bytes *ids);
 /* The ids of a round, with a line end behind each.  The next one from *at on: its length, or 0 when
  * there is none, or what there is is no id. */
 size_t prediction_next_id(const struct wire_bytes *ids, size_t *at);

@@ -7,6 +7,7 @@
 #include "common/base/file.h"
 #include "common/metrics/report_calibration.h"
 #include "common/metrics/report_json.h"
+#include "common/metrics/report_latency.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -330,13 +331,14 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_flag(j, root, "plaintext", r->plaintext);
     report_json_flag(j, root, "insecure_seed", r->insecure_seed);
     report_json_count(j, root, "rounds", r->rounds);
-    if (r->rows > 0)
-        report_json_count(j, root, "rows", r->rows);
-    if (r->asks > 0)
-        report_json_count(j, root, "times", r->asks);
-    if (r->kept > 0)
-        report_json_count(j, root, "kept", r->kept);
+    report_json_some(j, root, "ids", r->ids);
+    if (r->ids > 0)
+        report_json_count(j, root, "common", r->common);
+    report_json_some(j, root, "rows", r->rows);
+    report_json_some(j, root, "times", r->asks);
+    report_json_some(j, root, "kept", r->kept);
     put_without(j, root, r);
+    report_latency(j, root, r->latency);
     report_json_count(j, root, "void_rounds", r->void_rounds);
     report_json_real(j, root, "epochs", r->epochs);
     report_json_count(j, root, "parties_n", r->parties_n);

@@ -15,6 +15,7 @@
 #include "common/metrics/calibrate.h"
 #include "common/metrics/report_degraded.h"
 #include "common/metrics/score.h"
+#include "common/metrics/latency.h"
 #include "common/metrics/spans.h"
 #include "common/metrics/traffic.h"
 
@@ -111,10 +112,11 @@ struct summary {
     const char *warning; /* of a run that is complete, and its model is bad: the same */
     bool plaintext, insecure_seed;
     uint64_t rounds, void_rounds;
-    uint64_t rows;    /* of predictions; 0: absent */
-    uint64_t kept;    /* of them, that were answered before */
-    uint64_t asks;    /* of contributions: how often each was asked for; else 0 */
-    size_t without_n; /* of predictions: parties that they do without, by name */
+    uint64_t ids, common; /* of an alignment: that were listed here; in all lists.  0 ids: absent */
+    uint64_t rows;        /* of predictions; 0: absent */
+    uint64_t kept;        /* of them, that were answered before */
+    uint64_t asks;        /* of contributions: how often each was asked for; else 0 */
+    size_t without_n;     /* of predictions: parties that they do without, by name */
     const char *without[REPORT_PARTIES_MAX];
     uint64_t rounds_before; /* of `rounds`, by earlier processes; time and bytes are this one's */
     double epochs;
@@ -136,6 +138,7 @@ struct summary {
     double server_cpu_s;
     struct report_privacy privacy;
     char head_sha256[REPORT_HEX_CHARS + 1]; /* "": absent */
+    const struct latency *latency;          /* of requests for predictions; NULL: there are none */
 };
 
 /* Appends the JSON text (with a final line end) to out; then the same into a file, atomically. */

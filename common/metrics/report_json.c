@@ -52,6 +52,12 @@ void report_json_count(struct report_json *j, json_t *parent, const char *key, u
     put(j, parent, key, json_integer((json_int_t)value));
 }
 
+void report_json_some(struct report_json *j, json_t *parent, const char *key, uint64_t value)
+{
+    if (value > 0)
+        report_json_count(j, parent, key, value);
+}
+
 void report_json_real(struct report_json *j, json_t *parent, const char *key, double value)
 {
     if (isfinite(value))

@@ -22,6 +22,8 @@ json_t *report_json_object(struct report_json *j, json_t *parent, const char *ke
 json_t *report_json_array(struct report_json *j, json_t *parent, const char *key);
 void report_json_append(struct report_json *j, json_t *array, json_t *value);
 void report_json_count(struct report_json *j, json_t *parent, const char *key, uint64_t value);
+/* Left out when 0. */
+void report_json_some(struct report_json *j, json_t *parent, const char *key, uint64_t value);
 /* Left out when not finite. */
 void report_json_real(struct report_json *j, json_t *parent, const char *key, double value);
 void report_json_flag(struct report_json *j, json_t *parent, const char *key, bool value);

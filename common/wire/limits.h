@@ -36,10 +36,15 @@ enum {
     WIRE_REPLAY_MAX = 1 << 20, /* blobs of one Replay, unless a single one is larger */
     WIRE_EVALUATE_ROWS = 1024, /* rows of one evaluation round, at least */
     WIRE_IDS_MAX = PLAN_WIDTH_MAX * 65, /* of one round's ids: 64 bytes and a line end each */
-    WIRE_DEPTH_MAX = 4,                 /* nesting of message types */
-    WIRE_FEATURES_MAX = 65536,          /* columns of one party, and ... */
-    WIRE_DEGREE_MAX = 8,     /* ... degree of its polynomial, as a hello may say under fedvs */
-    WIRE_QUOTA_FACTOR = 4,   /* memory for unpacking: this times the frame, and ... */
+    WIRE_TALLY_BYTES = 160,             /* one member's word of a stage of an alignment */
+    WIRE_TALLIES_MAX = WIRE_TALLY_BYTES * (WIRE_MEMBERS_MAX + 1),
+    WIRE_ENTRIES_MAX = 32 << 14, /* bytes of one step of an alignment */
+    WIRE_BATCH_MAX = WIRE_ENTRIES_MAX + WIRE_TALLIES_MAX + WIRE_OVERHEAD_MAX,
+    WIRE_ALIGN_IDS_MAX = 1 << 24, /* ids of one list */
+    WIRE_DEPTH_MAX = 4,           /* nesting of message types */
+    WIRE_FEATURES_MAX = 65536,    /* columns of one party, and ... */
+    WIRE_DEGREE_MAX = 8,          /* ... degree of its polynomial, as a hello may say under fedvs */
+    WIRE_QUOTA_FACTOR = 4,        /* memory for unpacking: this times the frame, and ... */
     WIRE_QUOTA_LARGE = 2,    /* ... this times one above WIRE_QUOTA_BASE, which is one vector; */
     WIRE_QUOTA_BASE = 65536, /* ... and this besides (threats E2) */
 };

@@ -42,6 +42,7 @@ enum wire_kind {
     WIRE_SHARE,
     WIRE_RELAY,
     WIRE_KEPT,
+    WIRE_BATCH,
     WIRE_FINISH,
     WIRE_REFUSE,
     WIRE_KINDS
@@ -177,6 +178,16 @@ struct wire_kept {
     bool final; /* the last broadcast has come */
 };
 
+/* One step of an alignment. */
+struct wire_batch {
+    uint64_t generation;
+    uint32_t step;
+    struct wire_bytes entries;
+    struct wire_bytes tag;     /* WIRE_TAG_BYTES or none */
+    struct wire_bytes tallies; /* WIRE_TALLY_BYTES each */
+    uint32_t common;
+};
+
 struct wire_finish {
     enum wire_outcome outcome;
     enum status_kind kind;
@@ -206,6 +217,7 @@ struct wire_msg {
         struct wire_upload upload;
         struct wire_shares share, relay;
         struct wire_kept kept;
+        struct wire_batch batch;
         struct wire_finish finish;
         struct wire_refuse refuse;
     };

@@ -3,6 +3,7 @@
  *   vfl-job [--state DIR] submit train PLAN             keys of the plan, YAML
  *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--by NAME]
  *                                      [--min-parties N] IDS               one id a line
+ *   vfl-job [--state DIR] submit align FILE             a line `name: NAME`
  *   vfl-job [--state DIR] submit contribute [--model RUN] [--permutations N] [--columns NAME=N,...]
  *                                      [--by NAME] IDS    or a table id,..., whose ids are sent
  *   vfl-job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores N
@@ -49,6 +50,7 @@ static const char usage[] =
     "       vfl job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores "
     "N | without N\n"
     "                             | answers N\n"
+    "       vfl job [--state DIR] submit align FILE           FILE: a line name: NAME\n"
     "  --state DIR        the server's state directory; without it the working directory\n"
     "  --model RUN        whose model predicts; without it the one in use\n"
     "  --absent NAME,...  parties that answer with a constant\n"
@@ -216,15 +218,18 @@ static bool is_text(const char *word)
     return is;
 }
 
-/* {"kind", "plan" or "ids", ...}, of what is asked with it, which the server judges; NULL: a text
- * that is none in UTF-8. */
+/* {"kind", "plan", "ids" or "align", ...}, of what is asked with it, which the server judges; NULL:
+ * a text that is none in UTF-8. */
 static json_t *describe(const struct asked *o, const char *kind, const struct buf *text)
 {
-    const bool trains = strcmp(kind, "train") == 0;
+    const bool aligns = strcmp(kind, "align") == 0, trains = aligns || strcmp(kind, "train") == 0;
 
     return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:s*, s:o*, s:o*}", "kind", kind,
-                     trains ? "plan" : "ids", text->len > 0 ? (char *)text->data : "", text->len,
-                     "model", trains ? NULL : o->model, "absent", trains ? NULL : o->absent, "by",
+                     aligns   ? "align"
+                     : trains ? "plan"
+                              : "ids",
+                     text->len > 0 ? (char *)text->data : "", text->len, "model",
+                     trains ? NULL : o->model, "absent", trains ? NULL : o->absent, "by",
                      trains ? NULL : o->by, "columns", o->columns, "min_parties",
                      !trains && o->min_parties > 0 ? json_integer(o->min_parties) : NULL,
                      "permutations", o->permutations > 0 ? json_integer(o->permutations) : NULL);
@@ -265,7 +270,7 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
         keep_ids(&text);
     if (s == STATUS_OK &&
         !(is_text(o->model) && is_text(o->absent) && is_text(o->by) && is_text(o->columns)))
-        s = error_set(err, STATUS_DATA, "--columns, --model, --absent, --by: no text in UTF-8");
+        s = error_set(err, STATUS_DATA, "--columns, --by, --model, --absent: no text in UTF-8");
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)
@@ -354,7 +359,7 @@ static bool is_number(const char *text)
 static int run(const struct asked *o, int argc, char **argv, struct error *err)
 {
     static const char *const files[] = {"log", "summary", "scores", "without", "answers"};
-    static const char *const kinds[] = {"train", "predict", "contribute"};
+    static const char *const kinds[] = {"train", "predict", "contribute", "align"};
     const char *what = argc > 0 ? argv[0] : "";
     char path[16];
 
@@ -408,7 +413,8 @@ int main(int argc, char **argv)
         }
     }
     if (o.min_parties < 0 || o.permutations < 0) {
-        fputs("vfl job: --min-parties, --permutations: a number expected\n", stderr);
+        fprintf(stderr, "vfl job: --%s expected\n",
+                o.min_parties < 0 ? "min-parties: a number of parties" : "permutations: a number");
         return 2;
     }
     code = run(&o, argc - optind, argv + optind, &err);

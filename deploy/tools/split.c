@@ -34,17 +34,25 @@ static const char usage[] =
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
-        {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
-        {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
-        {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
-        {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
-        {"npy-predict", required_argument, NULL, 's'}, {"group", required_argument, NULL, 'g'},
-        {"label", required_argument, NULL, 'L'},       {"id", required_argument, NULL, 'I'},
-        {"delimiter", required_argument, NULL, 'd'},   {"parties", required_argument, NULL, 'p'},
-        {"columns", required_argument, NULL, 'c'},     {"label-map", required_argument, NULL, 'l'},
-        {0}};
+    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
+                                          {"train", required_argument, NULL, 't'},
+                                          {"test", required_argument, NULL, 'e'},
+                                          {"idx-train", required_argument, NULL, 'i'},
+                                          {"predict", required_argument, NULL, 'r'},
+                                          {"with-labels", no_argument, NULL, 'w'},
+                                          {"idx-predict", required_argument, NULL, 's'},
+                                          {"idx-test", required_argument, NULL, 'j'},
+                                          {"npy-train", required_argument, NULL, 'i'},
+                                          {"npy-test", required_argument, NULL, 'j'},
+                                          {"npy-predict", required_argument, NULL, 's'},
+                                          {"group", required_argument, NULL, 'g'},
+                                          {"label", required_argument, NULL, 'L'},
+                                          {"id", required_argument, NULL, 'I'},
+                                          {"delimiter", required_argument, NULL, 'd'},
+                                          {"parties", required_argument, NULL, 'p'},
+                                          {"columns", required_argument, NULL, 'c'},
+                                          {"label-map", required_argument, NULL, 'l'},
+                                          {0}};
     struct split_options *o = &s->o;
     const char *at;
 

@@ -274,9 +274,13 @@ static enum status parse(struct party_predict *p, const struct wire_job *job)
     enum status s;
 
     p->contributes = job_is(job, JOB_CONTRIBUTE);
-    if (p->contributes)
-        return contribution_parse(&p->asks, &p->about, &job->text, (uint32_t)p->setup->roster->n,
-                                  p->error);
+    if (p->contributes) {
+        s = contribution_parse(&p->asks, &p->about, &job->text, (uint32_t)p->setup->roster->n,
+                               p->error);
+        return s == STATUS_OK && p->about.open /* whose rounds have no places for many questions */
+                   ? error_set(p->error, STATUS_PROTOCOL, "contributions of rows that come later")
+                   : s;
+    }
     s = prediction_parse(&p->about, job->text.data, job->text.n, p->error);
     if (s != STATUS_OK)
         return s;
@@ -326,8 +330,8 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s != STATUS_OK)
         return s;
     if (!p->planned)
-        log_info("%s asks for %u rows%s by the model of run %s, for %s, each %u times",
-                 p->setup->roster->server.name, p->about.rows,
+        log_info("%s asks for %s%u rows%s by the model of run %s, for %s, each %u times",
+                 p->setup->roster->server.name, p->about.open ? "up to " : "", p->about.rows,
                  p->contributes ? ", to tell contributions," : "", p->about.run, p->about.by,
                  p->asks.n);
     memcpy(p->digest, digest, sizeof digest);

@@ -63,9 +63,10 @@ static enum status find_rows(struct party_predict *p, const struct wire_bytes *i
 }
 
 /* The job's rows are as many ids as its text says, whatever generations it takes: a round that all
- * have answered is never asked again, and the one that was not is, as it was.  Each answer shows a
- * little more of the same rows, and is charged; some member, or the server, may have rounds end in
- * the middle over and over. */
+ * have answered is never asked again, and the one that was not is, as it was (or, in an open job,
+ * passed over, where nobody waits for it any more).  Each answer shows a little more of the same
+ * rows, and is charged; some member, or the server, may have rounds end in the middle over and
+ * over. */
 static enum status count_asked(struct party_predict *p, const struct wire_bytes *ids)
 {
     struct predict_asked *n = &p->asked;
@@ -75,6 +76,8 @@ static enum status count_asked(struct party_predict *p, const struct wire_bytes 
     digest_sha256(digest, ids->data, ids->n);
     if (n->once > 0 && p->round.place < n->place)
         return violation(p, "asks again for rows that all have answered: place", p->round.place);
+    if (n->once > 0 && p->round.place > n->place && p->round.place < n->until)
+        return violation(p, "asks again for a part of the rows from place", n->place);
     if (before && memcmp(digest, n->ids, sizeof digest) != 0)
         return violation(p, "asks for other rows than before: place", p->round.place);
     p->round.counted = before;
@@ -109,6 +112,22 @@ static enum status mix_rows(struct party_predict *p)
     return s == STATUS_OK ? s : error_set(p->error, s, "round: %s", status_words(s));
 }
 
+/* From where an earlier generation may have ended, then one after the other.  False: no round is
+ * there; of an open job one has as many rows as it carries ids. */
+static bool find_round(struct contribution_round *at, const struct party_predict *p,
+                       const struct wire_broadcast *b)
+{
+    const struct predict_round *r = &p->round;
+    const uint32_t left = b->place < p->about.rows ? p->about.rows - (uint32_t)b->place : 0;
+
+    if (r->number > 0 && b->place != r->place + r->rows)
+        return false;
+    if (!p->about.open)
+        return contribution_at(at, &p->asks, &p->about, b->place);
+    *at = (struct contribution_round){.row = (uint32_t)b->place, .rows = prediction_ids(&b->ids)};
+    return at->rows > 0 && at->rows <= left && at->rows <= p->about.batch;
+}
+
 static enum status plan_round(struct party_predict *p, const struct wire_broadcast *b)
 {
     struct predict_round *r = &p->round;
@@ -123,9 +142,7 @@ static enum status plan_round(struct party_predict *p, const struct wire_broadca
         return violation(p, "opens no round of predictions: round", b->round);
     if (b->round <= r->number)
         return violation(p, "opens a round that does not grow,", b->round);
-    /* From where an earlier generation may have ended, then one after the other. */
-    if (!contribution_at(&at, &p->asks, &p->about, b->place) ||
-        (r->number > 0 && b->place != r->place + r->rows))
+    if (!find_round(&at, p, b))
         return violation(p, "asks for rows out of order: place", b->place);
     r->number = b->round;
     r->place = b->place;

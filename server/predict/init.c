@@ -64,6 +64,7 @@ static enum status say_about(struct server_predict *p, struct error *err)
         memcpy(about->absent, p->asked.absent, sizeof about->absent);
     memcpy(about->by, p->asked.by, sizeof about->by);
     about->rows = p->asked.rows;
+    about->open = p->asked.feed.take != NULL;
     about->batch = about->rows < most ? about->rows : most;
     if (prediction_is_exact(&p->plan) && prediction_leaves_out(about))
         return error_set(err, STATUS_CONFIG,
@@ -91,7 +92,7 @@ static enum status make_head(struct server_predict *p)
     CHECK(p->fused != NULL && p->target != NULL);
     memset(p->target, 0, (size_t)batch * shape.targets * sizeof(float));
     p->places = contribution_places(&p->asks, &p->about);
-    p->scores = mem_alloc(p->places, shape.outputs * sizeof(float));
+    p->scores = mem_alloc(p->about.open ? batch : p->places, shape.outputs * sizeof(float));
     return p->scores != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -117,7 +118,9 @@ static enum status make_sums(struct server_predict *p)
 
 static size_t rounds_of(const struct server_predict *p)
 {
-    return ((size_t)p->about.rows + p->about.batch - 1) / p->about.batch * p->asks.n;
+    return p->about.open
+               ? 1
+               : ((size_t)p->about.rows + p->about.batch - 1) / p->about.batch * p->asks.n;
 }
 
 static enum status init(struct server_predict *p, const struct server_setup *setup,
@@ -230,7 +233,8 @@ struct predict_scored server_predict_scored(const struct server_predict *p)
         .outputs = p->head.outputs,
         .columns = p->head.loss == NN_LOSS_SIGMOID ? 2 : p->head.outputs,
         .scores = p->scores,
-        .rows = (uint32_t)p->place,
+        .rows = p->about.open ? 0 : (uint32_t)p->place, /* of an open job they have been told */
+        .place = p->place,
         .batch = p->about.batch,
         .missing = p->missing.of,
         .asks = p->asked.asks != NULL ? &p->asks : NULL,

@@ -43,15 +43,17 @@ static struct wire_bytes ids_of(const struct server_predict *p, uint32_t place, 
                                p->asked.at[place + rows] - from};
 }
 
-static struct server_next open_round(struct server_predict *p, struct actions *a)
+static void enter_phase(struct server_predict *p)
 {
     const bool shares = secagg_shares(p->plan.protocol.aggregation);
     const enum phase phase = shares ? PHASE_SHARE : PHASE_ROUND;
-    struct contribution_round at;
 
-    CHECK(contribution_at(&at, &p->asks, &p->about, p->place));
-    p->rows = at.rows;
-    p->ask = &p->asks.ask[at.ask];
+    if (p->fed->sm.phase != phase)
+        sm_move(&p->fed->sm, phase, p->fed->set.generation);
+}
+
+static struct server_next open_round(struct server_predict *p, struct actions *a)
+{
     server_missing_begin(&p->missing, &p->ask->of, &p->fed->set, p->plan.shape.parties);
     p->number++;
     p->relay.in = 0;
@@ -60,8 +62,7 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
         dither_make(p->dither, &p->hash, &p->plan, PURPOSE_EVALUATE_TEST, p->place, 0);
         secagg_dither(p->sum, p->dither);
     }
-    if (p->fed->sm.phase != phase)
-        sm_move(&p->fed->sm, phase, p->fed->set.generation);
+    enter_phase(p);
     server_next_question(p->fed);
     server_send_members(p->fed, a, WIRE_BROADCAST)->msg.broadcast =
         (struct wire_broadcast){.generation = p->fed->set.generation,
@@ -69,9 +70,93 @@ static struct server_next open_round(struct server_predict *p, struct actions *a
                                 .purpose = PURPOSE_EVALUATE_TEST,
                                 .round = p->number,
                                 .place = p->place,
-                                .ids = ids_of(p, at.row, at.rows)};
+                                .ids = p->ids};
     server_arm_phase(p->fed, a, false);
     return next_of(NEXT_WAIT);
+}
+
+/* --- an open job: rows are asked for as they come, and it rests between two rounds --- */
+
+static const struct server_feed *feed_of(const struct server_predict *p)
+{
+    return &p->asked.feed;
+}
+
+static bool rests(const void *state)
+{
+    const struct server_predict *p = state;
+
+    return p->about.open && !p->pending && phase_plays(p->fed->sm.phase);
+}
+
+static void take_rows(struct server_predict *p)
+{
+    const uint64_t left = p->places - p->place;
+
+    p->rows = feed_of(p)->take(feed_of(p)->owner,
+                               left < p->about.batch ? (uint32_t)left : p->about.batch, &p->ids);
+    p->pending = p->rows > 0;
+    p->ask = &p->asks.ask[0];
+}
+
+/* rested: it goes on resting, and for no longer. */
+static struct server_next next_of_open(struct server_predict *p, struct actions *a, bool rested)
+{
+    if (p->pending && !feed_of(p)->again(feed_of(p)->owner)) {
+        p->place += p->rows;
+        p->pending = false;
+    }
+    if (!p->pending && (p->place == p->places || feed_of(p)->closes(feed_of(p)->owner)))
+        return next_finish(OUTCOME_COMPLETED);
+    if (!p->pending)
+        take_rows(p);
+    if (p->pending)
+        return open_round(p, a);
+    enter_phase(p);
+    if (!rested)
+        server_arm(a, p->asked.idle_ms);
+    return next_of(NEXT_WAIT);
+}
+
+static void tell_scores(struct server_predict *p)
+{
+    p->pending = false;
+    feed_of(p)->scored(feed_of(p)->owner, p->scores, p->missing.now);
+}
+
+static struct server_next asked(void *state, struct actions *a)
+{
+    struct server_predict *p = state;
+
+    if (rests(p))
+        return next_of_open(p, a, true);
+    if (!p->about.open || phase_plays(p->fed->sm.phase) || !feed_of(p)->closes(feed_of(p)->owner))
+        return next_of(NEXT_WAIT);
+    return next_finish(OUTCOME_COMPLETED); /* there is no set, and others wait */
+}
+
+static struct server_next came(void *state, struct actions *a)
+{
+    const struct server_predict *p = state;
+
+    (void)a;
+    return rests(p) && server_away_back(p->fed) ? next_of(NEXT_SET) : next_of(NEXT_WAIT);
+}
+
+/* --- a round after the other --- */
+
+/* What comes next, or was asked in a round that came to nothing. */
+static struct server_next next_round(struct server_predict *p, struct actions *a)
+{
+    struct contribution_round at;
+
+    if (p->about.open)
+        return next_of_open(p, a, false);
+    CHECK(contribution_at(&at, &p->asks, &p->about, p->place));
+    p->rows = at.rows;
+    p->ask = &p->asks.ask[at.ask];
+    p->ids = ids_of(p, at.row, at.rows);
+    return open_round(p, a);
 }
 
 static uint32_t away_ms(const void *state)
@@ -85,11 +170,12 @@ static struct server_next begin(void *state, struct actions *a)
 {
     struct server_predict *p = state;
 
-    log_info("asking %u parties for %s %llu to %llu of %llu, by the model of run %s, for %s",
-             p->fed->set.n, p->asked.asks == NULL ? "rows" : "answers",
-             (unsigned long long)p->place + 1, (unsigned long long)p->places,
-             (unsigned long long)p->places, p->about.run, p->about.by);
-    return open_round(p, a);
+    log_info("asking %u parties for %s%s %llu to %llu of %llu, by the model of run %s, for %s",
+             p->fed->set.n, p->about.open ? "as many as come of " : "",
+             p->asked.asks == NULL ? "rows" : "answers", (unsigned long long)p->place + 1,
+             (unsigned long long)p->places, (unsigned long long)p->places, p->about.run,
+             p->about.by);
+    return next_round(p, a);
 }
 
 static struct server_next nothing(void *state, struct actions *a)
@@ -160,10 +246,10 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
 
 static struct server_next timer(void *state, struct actions *a, const char *missing)
 {
-    (void)state;
     (void)a;
     (void)missing;
-    return next_of(NEXT_LATE);
+    /* An open job whose idle time it is has an end. */
+    return rests(state) ? next_finish(OUTCOME_COMPLETED) : next_of(NEXT_LATE);
 }
 
 /* A row is answered by all, or not yet. */
@@ -204,7 +290,7 @@ static void work(void *state, struct actions *out)
     p->worked = secagg_combine(p->sum, p->fused, p->plan.model.embedding, &p->fed->error);
     if (p->worked == STATUS_OK) {
         server_missing_spread(p->fused, &p->head, &p->fed->set, p->rows);
-        score(p, p->rows, p->scores + p->place * p->head.outputs);
+        score(p, p->rows, server_predict_scores(p));
     }
     subnormal_restore(mode);
 }
@@ -219,7 +305,10 @@ static struct server_next done(void *state, struct actions *a, const struct erro
         return next_of(NEXT_FAIL);
     }
     p->rounds++;
-    server_missing_scored(&p->missing, p->rounds - 1);
+    if (p->about.open)
+        tell_scores(p);
+    else
+        server_missing_scored(&p->missing, p->rounds - 1);
     p->place += p->rows; /* these are never asked for again */
     for (uint32_t m = 0; m < p->fed->set.n; m++)
         server_was_whole(p->fed, p->fed->set.member[m]);
@@ -227,7 +316,7 @@ static struct server_next done(void *state, struct actions *a, const struct erro
     server_late_wishes_repaid(p->fed);
     if (p->place == p->places)
         return next_finish(OUTCOME_COMPLETED);
-    return server_away_back(p->fed) ? next_of(NEXT_SET) : open_round(p, a);
+    return server_away_back(p->fed) ? next_of(NEXT_SET) : next_round(p, a);
 }
 
 static enum server_job_state job_state(const void *state)
@@ -261,12 +350,14 @@ static void frames(const void *state, size_t *up, size_t *down)
 }
 
 const struct server_job server_job_predict = {
-    .came = nothing,
+    .came = came,
     .away_ms = away_ms,
     .prepare = prepare,
     .begin = begin,
     .message = message,
     .timer = timer,
+    .asked = asked,
+    .rests = rests,
     .lost = lost,
     .settle = nothing,
     .work = work,

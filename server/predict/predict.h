@@ -43,6 +43,7 @@ struct predict_missing {
     uint64_t *of;               /* from each that was scored: PREDICT_SET_WORDS, a bit for each */
 };
 
+/* Written by init.c and job.c. */
 struct server_predict {
     struct server_federation *fed;
     struct server_question asked;
@@ -55,7 +56,7 @@ struct server_predict {
     struct arena arena;
     struct nn_head head;
     float *fused, *target; /* of a round; targets are zeros, and nobody looks at the loss */
-    float *scores;         /* answers x outputs, the first `place` of which are there */
+    float *scores; /* answers x outputs, the first `place` of which are there; open: of a round */
 
     struct secagg_shape shape;
     struct secagg_server *sum;
@@ -65,8 +66,10 @@ struct server_predict {
     struct digest hash;
     uint8_t dither[WIRE_DIGEST_BYTES];
 
-    uint64_t places, place;             /* answers in all; of the round under way its first one */
-    uint32_t rows;                      /* of it */
+    uint64_t places, place; /* answers in all; of the round under way its first one */
+    uint32_t rows;          /* of it */
+    struct wire_bytes ids;  /* of these */
+    bool pending;           /* open: there is a round, which is under way or came to nothing */
     const struct contribution_ask *ask; /* what it asks */
     uint64_t number, rounds;
     enum status worked;
@@ -89,6 +92,7 @@ struct predict_scored {
     uint32_t outputs, columns; /* columns: as they are written; of sigmoid both classes */
     const float *scores;
     uint32_t rows;                   /* the first ones, that there are scores of */
+    uint64_t place;                  /* that were asked for, of an open job, too */
     uint32_t batch;                  /* so many of them in each round, one set has answered */
     const uint64_t *missing;         /* from each round (struct predict_missing) */
     const struct contribution *asks; /* of contributions scores are in the order of its places */
@@ -120,6 +124,12 @@ void server_relay_free(struct server_predict *p);
 bool server_relay_add(struct server_predict *p, uint32_t peer, const struct wire_shares *w);
 /* All have shared: to each what is for it. */
 void server_relay_send(struct server_predict *p, struct actions *a);
+
+/* Of the round under way. */
+static inline float *server_predict_scores(const struct server_predict *p)
+{
+    return p->scores + (p->about.open ? 0 : p->place * p->head.outputs);
+}
 
 /* Values of the round under way. */
 static inline size_t server_predict_values(const struct server_predict *p)

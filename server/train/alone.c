@@ -131,6 +131,7 @@ struct server_next server_stored_step(struct server_federation *f, struct action
     case EVENT_MESSAGE:
     case EVENT_RECALLED:
     case EVENT_KEPT:
+    case EVENT_ASKED:
     case EVENT_CHARGED: break;
     }
     return next_of(NEXT_WAIT);

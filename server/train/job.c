@@ -125,6 +125,7 @@ static struct server_next message(void *state, struct actions *a, uint32_t peer,
     case WIRE_CONFIRMS:
     case WIRE_BROADCAST:
     case WIRE_RELAY:
+    case WIRE_BATCH:
     case WIRE_FINISH:
     case WIRE_REFUSE:
     case WIRE_KINDS: break;

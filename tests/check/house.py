@@ -20,9 +20,12 @@ SCRIPTS = ('*.sh', '*.py', 'deploy/vfl', '.ci/run')
 MAY_INCLUDE = {
     'server/train/*': ('common/', 'server/'),
     'server/predict/*': ('common/', 'server/'),
+    'server/serve/*': ('common/', 'server/'),
+    'server/align/*': ('common/', 'server/'),
     'server/*': ('common/',),
     'party/train/*': ('common/', 'party/'),
     'party/predict/*': ('common/', 'party/'),
+    'party/align/*': ('common/', 'party/'),
     'party/*': ('common/',),
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
@@ -46,13 +49,15 @@ FOREIGN = {
                   'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/lib/draws.c',
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
                   'tests/fuzz/fuzz_certificate.c', 'tests/bench/*'),
-    'sodium.h': ('common/crypto/equality.c', 'tests/unit/crypto/*'),
+    'sodium.h': ('common/crypto/group.c', 'tests/unit/crypto/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/tree.c',),
     'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'server/queue.c',
-                  'server/control.c', 'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
+                  'server/control.c', 'server/serve/words.[ch]', 'server/serve/figures.c',
+                  'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
     'sqlite3.h': ('common/privacy/ledger*', 'common/data/sqlite.c', 'tests/unit/privacy/*',
                   'tests/unit/data/*'),
+    'utf8proc.h': ('common/data/normal.c',),
     'zlib.h': ('common/data/stream.c', 'tests/lib/scratch.c'),
     'zstd*.h': ('common/data/unzstd.c', 'tests/unit/data/*'),
     'postgresql/*': ('common/data/postgres.c', 'tests/unit/data/*'),
@@ -128,7 +133,9 @@ PHASE_HEADER = {'server/': 'server/federation.h', 'server/train/': 'server/train
                 'party/': 'party/federation.h',
                 'party/train/': 'party/train/parts.h',
                 'server/predict/': 'server/predict/predict.h',
-                'party/predict/': 'party/predict/parts.h'}  # one file per phase
+                'party/predict/': 'party/predict/parts.h',
+                'server/align/': 'server/align/align.h',
+                'party/align/': 'party/align/parts.h'}  # one file per phase
 NO_HEADER = ('*/main.c', 'deploy/tools/*', 'tests/*/test_*', 'tests/fuzz/*', 'tests/bench/*',
              'tests/lib/fuzz_replay.c', 'tests/lib/disk_faults.c', 'tests/lib/draws.c')
 
@@ -141,6 +148,7 @@ TESTED_BY = {
         'config/test_plan': ('common/config/plan_keys.c',),
         'config/test_plan_rules': tuple(f'common/config/plan_rules_{name}.c' for name in
                                         ('sizes', 'sums', 'training')),
+        'metrics/test_latency': ('common/metrics/report_latency.c',),
         'data/test_csv': ('common/data/lines.c', 'common/data/source.c', 'common/data/stream.c',
                           'common/data/text.c'),
         'data/test_intake': ('common/data/order.c', 'common/data/levels.c'),

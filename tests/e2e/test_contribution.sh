@@ -70,6 +70,26 @@ expect 0 'sets *all 8' 'under noise' "$vfl" contribution --run pbm --data new.cs
 within 'a party of noise adds nothing' -300 300 "$(value pbm 1 p3 shapley)"
 same "$((400 * 7))" "$(released pbm 2)" 'each answer is charged'
 
+# --- more than six parties; labels that are texts, and several of a row ---
+"$vfl" cluster --parties 7 --set training.epochs=1 --seed 5 --quiet --out seven || not_ok 'training'
+expect 0 'orders *16 of the parties' 'of seven parties some orders' \
+    "$vfl" contribution --run seven --data "$root/tests/data/breast_cancer.csv.gz" --resamples 2
+awk -F, -v OFS=, 'NR == 1 { print; next } { $NF = $NF ? "benign" : "\"malignant, they say\""; print }' all.csv >text.csv
+awk -F, -v OFS=, 'NR == 1 { print $0, "large"; next } { print $0, ($2 > 15) }' all.csv >several.csv
+clear='--set protocol.encoding=float32 --set protocol.aggregation=clear --set training.epochs=8'
+kind() { # FILE LABEL OPTIONS...
+    of=$1 label=$2
+    shift 2
+    # shellcheck disable=SC2086 # clear: words
+    "$vfl" cluster --train "$of.csv" --label "$label" --columns "$columns" $clear --seed 5 --quiet --out "$of" "$@" ||
+        not_ok "training $of"
+    expect 0 'rows  *569' "$of" "$vfl" contribution --run "$of" --data "$of.csv" --resamples 2
+    within 'a party of noise adds little' -300 300 "$(value "$of" 1 p3 shapley)"
+    within 'another one more' 301 10000 "$(value "$of" 1 p1 shapley)"
+}
+kind text label --positive benign
+kind several label+large
+
 # --- what is refused ---
 trained fixed --set protocol.encoding=fixed || not_ok 'training'
 expect 2 'contributions, under an encoding without noise' 'not of exact sums' \
@@ -95,4 +115,43 @@ values() {
 expect 2 'labels-predict.csv:2: its label is none' 'labels that are none' values
 sed -i '2d' pbm/contributions/1/data/labels-predict.csv
 expect 2 'no label of a row' 'labels that are not all there' values
+
+# --- daemons that stand: the job has ids alone, and labels stay where they were ---
+trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/null; done; rm -rf "$dir"' EXIT
+"$VFL_BIN/vfl-server" -c pbm/server/config.yaml --insecure-seed 5 --set stand=true --set listen=127.0.0.1:0 \
+    >server.log 2>&1 &
+echo $! >server.pid
+wait_until [ -s pbm/server/address ] && wait_until [ -S pbm/server/control ] || not_ok 'no server that stands'
+for i in 1 2 3; do
+    "$VFL_BIN/vfl-party" -c pbm/party-$i/config.yaml --insecure-seed 5 --set stand=true \
+        --set server="$(cat pbm/server/address)" \
+        --set data.predict="$PWD/pbm/contributions/1/data/party-$i-predict.csv" \
+        --set policy.contribute.max_rows=20 --set policy.contribute.columns=1 >party-$i.log 2>&1 &
+    echo $! >party-$i.pid
+done
+job() {
+    "$vfl" job --state pbm/server "$@"
+}
+awk -F, -v OFS=, 'NR == 1 { print "id", "label" } NR > 1 && NR < 22 { print $1, $NF }' new.csv >labels.csv
+cut -d, -f1 labels.csv | sed 1d >ids
+same 1 "$(job submit contribute --columns p1=1 labels.csv)" 'a job of a queue'
+expect 0 completed 'is played' job wait 1
+same "$(cat ids)" "$(cat pbm/server/jobs/1.ids)" 'by ids, without their labels'
+job answers 1 >answers.csv
+same $((20 * 9 + 1)) "$(wc -l <answers.csv)" 'an answer for each row and question, and of nobody'
+expect 0 'sets *all 8' 'values are made where labels are' \
+    "$vfl" contribution --answers answers.csv --labels labels.csv --state pbm/server
+expect 1 'policy.contribute.columns' 'no more columns than a party names' \
+    job wait "$(job submit contribute --columns p1=2 ids)"
+seq 1 21 >many
+expect 1 'policy.contribute.max_rows' 'no more rows' job wait "$(job submit contribute many)"
+expect 1 'not in the roster' 'no column of nobody' job wait "$(job submit contribute --columns p9=1 ids)"
+expect 0 completed 'and predictions all the same' job wait "$(job submit predict ids)"
+for p in server party-1 party-2 party-3; do
+    kill "$(cat $p.pid)"
+    wait "$(cat $p.pid)"
+    rm $p.pid
+done
+same "$((400 * 7 + 20 * 8)) $((400 * 7 + 20 * 9))" "$(released pbm 2) $(released pbm 1)" \
+    'each answer was charged, and what was refused was not'
 closing

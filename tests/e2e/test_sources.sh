@@ -55,7 +55,7 @@ expect 2 'cut.npy: ' 'half an array is refused' cluster --out x --npy-train cut.
 
 # --- PostgreSQL ---
 mkfifo hold ready
-sh "$root/tests/lib/postgres.sh" <hold >ready &
+setsid sh "$root/tests/lib/postgres.sh" <hold >ready &
 exec 8>hold
 folder=
 read -r folder <ready

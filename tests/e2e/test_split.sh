@@ -146,6 +146,12 @@ own party-1-train.csv --train own/party-1-train.csv --parties 2
 own party-2-test.csv --train own/party-2-test.csv --parties 2
 own labels-test.csv --train good.csv --test own/../own/labels-test.csv --parties 2
 own party-1-predict.csv --predict own/party-1-predict.csv --parties 2
+expect 0 '' 'rows to be predicted with their labels' \
+    "$vfl" split --out labelled --predict good.csv --with-labels --parties 2
+same "$(sed 's/^\([^,]*\),.*,\([^,]*\)$/\1,\2/' good.csv)" "$(cat labelled/labels-predict.csv)" 'in a file of their own'
+same '' "$(find labelled -name 'ids-*')" 'instead of ids alone'
+expect 2 'wrong arguments' 'which other sets have anyway' \
+    "$vfl" split --out labelled --train good.csv --with-labels --parties 2
 ln good.csv hard.csv
 rm -rf own && mkdir own && ln good.csv own/labels-train.csv
 expect 2 'labels-train.csv: it is to be cut' 'nor by another name of it' \

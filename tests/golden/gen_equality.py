@@ -111,4 +111,5 @@ def main():
     show("BASE_LONG", encoding(base(b"vfl/ids/3", bytes(i % 256 for i in range(300)))))
 
 
-main()
+if __name__ == "__main__":
+    main()

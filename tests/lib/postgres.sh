@@ -18,6 +18,7 @@ fi
 cd "$folder" || exit 1
 trap '$as "$bin/pg_ctl" -D "$folder/data" -m immediate stop >"$folder/log" 2>&1; rm -rf "$folder"' EXIT
 trap 'exit 1' INT TERM HUP
+trap '' PIPE # who has started this may be gone before it answers
 # shellcheck disable=SC2086 # words
 $as "$bin/initdb" -D "$folder/data" -U trial --auth=trust --encoding=UTF8 --locale=C -N >"$folder/log" 2>&1 &&
     $as "$bin/pg_ctl" -D "$folder/data" -w -l "$folder/data/log" \

@@ -13,12 +13,14 @@
 
 static char folder[256];
 
-/* Only the script may hold the other ends, so no child of the test's inherits ours. */
+/* Only the script may hold the other ends, so no child of the test's inherits ours; and whoever
+ * ends the test's group does not end what is to take the server away. */
 static void start(int in[2], int out[2])
 {
     const pid_t child = fork();
 
     if (child == 0) {
+        setsid();
         dup2(in[0], 0);
         dup2(out[1], 1);
         execl("/bin/sh", "sh", "tests/lib/postgres.sh", (char *)NULL);

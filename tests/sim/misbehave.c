@@ -80,6 +80,7 @@ static void describe(struct mis_landing *l, const struct wire_msg *m)
     case WIRE_HELLOS: l->generation = m->hellos.generation; break;
     case WIRE_CONFIRM: l->generation = m->confirm.generation; break;
     case WIRE_CONFIRMS: l->generation = m->confirms.generation; break;
+    case WIRE_BATCH: l->generation = m->batch.generation; break;
     case WIRE_BROADCAST:
         l->generation = m->broadcast.generation;
         l->purpose = m->broadcast.purpose;
@@ -527,6 +528,7 @@ void mis_template(struct wire_msg *m, enum wire_kind kind, uint64_t generation)
         m->offer = (struct wire_offer){
             generation, 0, {"train", {some, 8}}, {members, sizeof members}, some, some, 0};
         break;
+    case WIRE_BATCH: m->batch = (struct wire_batch){generation, .entries = {some, 32}}; break;
     case WIRE_BEHIND: m->behind = (struct wire_behind){generation, 0}; break;
     case WIRE_REPLAY: m->replay = (struct wire_replay){generation, 0, gradient}; break;
     case WIRE_HELLO: m->hello = h; break;

@@ -84,6 +84,16 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
     uint32_t n = 0;
     size_t used = 0;
 
+    if (q->feed != NULL) {
+        v->question = (struct server_question){.model = &v->head,
+                                               .by = "clinic",
+                                               .rows = q->rows,
+                                               .feed = *q->feed,
+                                               .idle_ms = q->idle_ms,
+                                               .min_parties = q->min_parties,
+                                               .wait_ms = q->wait_ms};
+        return q->rows;
+    }
     CHECK(q->first + q->rows <= v->rows);
     for (uint32_t r = q->first; r < q->first + q->rows; r++) {
         for (int k = v->known[r] && !q->anew ? 2 : !q->twice; k < 2; k++) {

@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/flow/job.h"
 #include "common/flow/prediction.h"
+#include "party/align/align.h"
 #include "party/checkpoint.h"
 #include "party/core.h"
 #include "party/predict/predict.h"
@@ -38,6 +39,7 @@ struct standing {
     uint8_t digest[WIRE_DIGEST_BYTES]; /* of a probe */
     struct probe_server probe;
     struct served served;
+    struct alignment about;
     struct shelf server, party[SIM_PARTIES_MAX];
 };
 
@@ -110,13 +112,14 @@ static void turn_to(struct sim_disk *disk, struct shelf *h, const uint8_t digest
     h->any = true;
 }
 
+static const struct table no_rows;
+
 /* As recall_answers of party/run.c has it; of rows to predict nothing is kept. */
 static void recall_answers(const struct sim_party *p, struct party_setup *setup)
 {
-    static const struct table none;
     const struct standing *st = p->world->standing;
 
-    setup->data.train = setup->data.test = &none;
+    setup->data.train = setup->data.test = &no_rows;
     if (st->job.asked.without != p->self + 1)
         setup->answers = (struct party_answers){.model = &st->served.bottom[p->self],
                                                 .rows = &p->predicted,
@@ -138,6 +141,11 @@ enum status standing_recall(void *owner, const struct wire_job *job,
     setup->data.test = &p->test;
     if (job_is(job, JOB_PREDICT) || job_is(job, JOB_CONTRIBUTE)) {
         recall_answers(p, setup);
+        return STATUS_OK;
+    }
+    if (job_is(job, JOB_ALIGN)) {
+        setup->data.train = setup->data.test = &no_rows;
+        setup->listed = aligning_party(&p->list);
         return STATUS_OK;
     }
     if (disk->saved.len > 0)
@@ -171,7 +179,7 @@ static void party_ended(struct sim_party *p, enum wire_outcome outcome)
 {
     struct buf older = p->disk.before;
 
-    if (!p->playing || party_predicts(p->session->job))
+    if (!p->playing || party_predicts(p->session->job) || p->session->job == &party_align_job)
         return; /* stopped between two jobs, or of what nobody goes on with */
     if (!party_checkpoint_needed(party_session_report(p->session), outcome)) {
         p->disk.saved.len = p->disk.before.len = 0;
@@ -181,6 +189,15 @@ static void party_ended(struct sim_party *p, enum wire_outcome outcome)
     p->disk.saved = older;
     p->disk.saved.len = 0;
     CHECK(party_session_save(p->session, &p->disk.saved) == STATUS_OK);
+}
+
+/* As end_alignment of server/run.c has it. */
+static void keep_alignment(struct sim *s)
+{
+    const struct server_alignment a = server_align_result(server_session_alignment(s->server));
+
+    if (a.transcript != NULL)
+        CHECK(aligning_keep(&s->list, a.transcript, a.places) == STATUS_OK);
 }
 
 void standing_ended(struct sim *s, int who, const struct action *finish)
@@ -196,6 +213,8 @@ void standing_ended(struct sim *s, int who, const struct action *finish)
         server_ended(s, finish->outcome);
     if (st->plays && st->job.kind == STANDING_PREDICT && !st->job.asked.contributes)
         served_keep(&st->served, s->server);
+    if (st->plays && st->job.kind == STANDING_ALIGN)
+        keep_alignment(s);
     st->plays = false;
 }
 
@@ -317,12 +336,31 @@ static void begin_predict(struct sim *s)
     };
     struct error err = {0};
 
+    if (st->job.asked.begins != NULL)
+        st->job.asked.begins(st->job.asked.feed->owner);
     if (server_session_next(s->server, &setup, &err) != STATUS_OK) {
         fprintf(stderr, "sim: predictions: %s\n", err.text);
         CHECK(!"a server that asks");
     }
     ask_as_told(s->server, &st->job.asked);
     s->plan = s->server->predict->plan;
+}
+
+static void begin_align(struct sim *s)
+{
+    struct standing *st = s->standing;
+    const struct server_aligned aligned = aligning_server(&s->list, &st->about, st->job.chunk);
+    struct server_setup setup = {
+        .aligns = &aligned,
+        .roster = &s->roster,
+        .clock_us = world_server_setup(s).clock_us,
+        .counts = compared_counts(&s->disk.compared),
+        .id_mismatches = s->id_mismatches,
+        .floor = disk_floor(&s->disk),
+    };
+    struct error err = {0};
+
+    CHECK(server_session_next(s->server, &setup, &err) == STATUS_OK);
 }
 
 void standing_again(struct sim *s)
@@ -333,6 +371,7 @@ void standing_again(struct sim *s)
     case STANDING_TRAIN: begin_train(s); break;
     case STANDING_PROBE: begin_probe(s); break;
     case STANDING_PREDICT: begin_predict(s); break;
+    case STANDING_ALIGN: begin_align(s); break;
     }
 }
 
@@ -360,6 +399,12 @@ const float *standing_score(const struct sim *s, uint32_t row)
 uint64_t standing_missing(const struct sim *s, uint32_t row)
 {
     return s->standing->served.missing[row];
+}
+
+void standing_asked(struct sim *s)
+{
+    if (s->standing->plays && world_up(s, SIM_SERVER))
+        world_tell_server(s, &(struct event){.kind = EVENT_ASKED});
 }
 
 bool standing_plays(const struct sim *s)

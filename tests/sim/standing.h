@@ -20,21 +20,29 @@ struct standing_question {
     bool twice;                    /* each row in one job */
     uint32_t without;              /* a party that has no such model, from 1; 0: all have it */
     uint32_t min_parties, wait_ms; /* so many answer where others stay away for so long; 0: all */
+    /* An open job: where its `rows` at most come from; NULL: they are known.  begins: a process
+     * does, without what one before it had in hand. */
+    const struct server_feed *feed;
+    void (*begins)(void *owner);
+    uint32_t idle_ms;
     uint64_t denied;  /* parties (bits) of whom the server says, wrongly, that they are away */
     bool contributes; /* of everybody, without each one, and without `absent`: contributions */
     uint32_t mixes;   /* and with the first column of this party mixed up, from 1; 0: nobody's */
 };
 
 struct standing_job {
-    enum { STANDING_TRAIN, STANDING_PROBE, STANDING_PREDICT } kind;
+    enum { STANDING_TRAIN, STANDING_PROBE, STANDING_PREDICT, STANDING_ALIGN } kind;
     struct plan plan;    /* of training, or of the model that predicts */
     const char *numbers; /* of a probe: its text */
     struct standing_question asked;
+    uint32_t chunk; /* of an alignment (aligning.h: of the lists of s and its parties) */
 };
 
 /* It begins; sim_run plays it.  Where all answers were kept nobody is asked, and it is over. */
 void standing_play(struct sim *s, const struct standing_job *job);
 bool standing_plays(const struct sim *s); /* the server has a job */
+/* Somebody asks for rows of an open job, or for its end. */
+void standing_asked(struct sim *s);
 /* What was answered of this row, a score for each output; NULL: nothing yet. */
 const float *standing_score(const struct sim *s, uint32_t row);
 /* Who was missing from that (bits). */

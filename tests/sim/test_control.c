@@ -19,6 +19,7 @@
 
 static struct stand stand;
 static unsigned submitted, cancelled;
+static size_t client; /* who asks: 0, the operator */
 
 static void on_submitted(void *owner)
 {
@@ -61,11 +62,15 @@ static int tear_down(void **state)
 static unsigned asked(const char *method, const char *path, const char *body)
 {
     struct control c = {.stand = &stand, .submitted = on_submitted, .cancelled = on_cancelled};
-    const struct http_request r = {method, path, (const uint8_t *)body, strlen(body)};
+    const struct http_request r = {.method = method,
+                                   .path = path,
+                                   .body = (const uint8_t *)body,
+                                   .n = strlen(body),
+                                   .client = client};
     struct http_answer out = {.status = 0};
 
     buf_init(&out.body, HTTP_ANSWER_MAX);
-    control_answer(&c, &r, &out);
+    assert_true(control_answer(&c, &r, &out));
     assert_true(out.body.len > 0);
     assert_int_equal(strstr((char *)out.body.data, "\"error\": \"") != NULL && out.status >= 400,
                      out.status >= 400);
@@ -109,6 +114,15 @@ static void test_what_is_no_job_is_refused_and_not_kept(void **state)
         "{\"kind\": \"predict\", \"ids\": \"a\\n\", \"min_parties\": 257}",
         "{\"kind\": \"predict\", \"ids\": \"a\\n\", \"min_parties\": \"3\"}",
         "{\"kind\": \"train\", \"plan\": \"\", \"min_parties\": 3}",
+        "{\"kind\": \"contribute\"}",
+        "{\"kind\": \"contribute\", \"plan\": \"\"}",
+        "{\"kind\": \"contribute\", \"ids\": \"a\\n\", \"absent\": \"p1\"}",
+        "{\"kind\": \"contribute\", \"ids\": \"a\\n\", \"min_parties\": 3}",
+        "{\"kind\": \"contribute\", \"ids\": \"a\\n\", \"permutations\": -1}",
+        "{\"kind\": \"contribute\", \"ids\": \"a\\n\", \"permutations\": 1025}",
+        "{\"kind\": \"contribute\", \"ids\": \"a\\n\", \"columns\": \"p1=2;\"}",
+        "{\"kind\": \"predict\", \"ids\": \"a\\n\", \"columns\": \"p1=2\"}",
+        "{\"kind\": \"predict\", \"ids\": \"a\\n\", \"permutations\": 2}",
         "{\"kind\": \"train\", \"ids\": \"a\\n\"}",
         "{\"kind\": \"train\", \"plan\": \"no plan\"}",
         "{\"kind\": \"train\", \"plan\": \"\", \"model\": \"x\"}",
@@ -221,6 +235,21 @@ static void test_other_paths_and_methods_lead_nowhere(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void test_a_client_has_no_jobs(void **state)
+{
+    const char *const paths[] = {"/v1/jobs", "/v1/jobs/1", "/v1/jobs/1/scores"},
+                      *const methods[] = {"GET", "POST", "DELETE"};
+
+    (void)state;
+    assert_int_equal(submit(JOB), 201);
+    client = 1;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(asked(methods[k], paths[i], JOB), 403);
+    client = 0;
+    assert_int_equal(asked("GET", "/v1/jobs/1", ""), 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +260,7 @@ int main(void)
         TEST(test_one_that_is_read_has_no_session_to_tell),
         TEST(test_one_that_is_over_stays_what_it_is),
         TEST(test_other_paths_and_methods_lead_nowhere),
+        cmocka_unit_test_setup_teardown(test_a_client_has_no_jobs, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,11 @@ static void open_queue(struct queue *q)
 
 static enum status add(struct queue *q, enum queue_kind kind, const char *text, uint32_t *number)
 {
-    const struct queue_job about = {.kind = kind, .min_parties = kind == QUEUE_PREDICT ? 3 : 0};
+    const bool contributes = kind == QUEUE_CONTRIBUTE;
+    const struct queue_job about = {.kind = kind,
+                                    .min_parties = kind == QUEUE_PREDICT ? 3 : 0,
+                                    .orders = contributes ? 8 : 0,
+                                    .columns = {contributes ? 'p' : 0}};
     struct error err = {0};
 
     return queue_add(q, &about, text, strlen(text), number, &err);
@@ -92,7 +96,8 @@ static bool same_job(const struct queue_job *a, const struct queue_job *b)
     return a->number == b->number && a->kind == b->kind && a->state == b->state &&
            a->tries == b->tries && a->seed == b->seed && strcmp(a->run, b->run) == 0 &&
            strcmp(a->outcome, b->outcome) == 0 && strcmp(a->error, b->error) == 0 &&
-           a->min_parties == b->min_parties && strcmp(a->without, b->without) == 0;
+           a->min_parties == b->min_parties && a->orders == b->orders &&
+           strcmp(a->columns, b->columns) == 0 && strcmp(a->without, b->without) == 0;
 }
 
 static bool same_queue(const struct queue *a, const struct queue *b)
@@ -111,7 +116,7 @@ static void test_a_later_process_finds_the_queue_as_it_was(void **state)
 {
     struct queue q, later;
     struct error err = {0};
-    uint32_t a, b, c;
+    uint32_t a, b, c, d;
 
     (void)state;
     clean();
@@ -120,6 +125,7 @@ static void test_a_later_process_finds_the_queue_as_it_was(void **state)
     assert_int_equal(add(&q, QUEUE_TRAIN, "training: {epochs: 1}", &a), STATUS_OK);
     assert_int_equal(add(&q, QUEUE_PREDICT, "7\n8\n", &b), STATUS_OK);
     assert_int_equal(add(&q, QUEUE_TRAIN, "", &c), STATUS_OK);
+    assert_int_equal(add(&q, QUEUE_CONTRIBUTE, "7\n", &d), STATUS_OK);
     assert_int_equal(queue_first(&q)->number, a);
     assert_int_equal(queue_began(&q, a, &err), STATUS_OK);
     assert_int_equal(queue_named(&q, a, "0123456789abcdef", &err), STATUS_OK);
@@ -128,13 +134,15 @@ static void test_a_later_process_finds_the_queue_as_it_was(void **state)
     assert_int_equal(queue_ended(&q, c, QUEUE_CANCELLED, "stopped", "", &err), STATUS_OK);
     open_queue(&later);
     assert_int_equal(queue_find(&later, b)->min_parties, 3);
+    assert_int_equal(queue_find(&later, d)->orders, 8);
+    assert_string_equal(queue_find(&later, d)->columns, "p");
     assert_string_equal(queue_find(&later, c)->without, "p2,p4");
     assert_true(same_queue(&q, &later));
     assert_string_equal(queue_find(&later, a)->error, "a?b?");
     expect_text(&later, a, "training: {epochs: 1}");
     expect_text(&later, b, "7\n8\n");
     assert_int_equal(queue_first(&later)->number, b);
-    assert_null(queue_find(&later, c + 1));
+    assert_null(queue_find(&later, d + 1));
     queue_close(&q);
     queue_close(&later);
     clean();

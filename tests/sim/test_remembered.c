@@ -188,7 +188,7 @@ static void test_a_checkpoint_of_an_earlier_version_is_none(void **state)
     world_new_server(s);
     assert_int_equal(server_session_restore(s->server, saved.data, saved.len), STATUS_OK);
     assert_int_equal(server_marks(fed(s)), 2);
-    assert_int_equal(saved.data[0], 11);
+    assert_int_equal(saved.data[0], 12);
     saved.data[0] = 9;
     world_new_server(s);
     assert_int_equal(server_session_restore(s->server, saved.data, saved.len), STATUS_DATA);

@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/task.h"
+#include "party/align/align.h"
 #include "party/predict/predict.h"
 #include "party/train/train.h"
 #include "server/parts.h"
@@ -222,8 +223,9 @@ void world_new_party(struct sim *s, uint32_t i)
     struct sim_party *p = &s->party[i];
     bool disk = s->options.checkpoint_rounds > 0 && !(s->options.diskless >> i & 1);
     static const struct party_job *const jobs[] = {&party_train_job, NULL};
-    static const struct party_job *const all[] = {&party_train_job, &party_predict_job,
-                                                  &party_contribute_job, &probe_party_job, NULL};
+    static const struct party_job *const all[] = {&party_train_job,      &party_predict_job,
+                                                  &party_contribute_job, &party_align_job,
+                                                  &probe_party_job,      NULL};
     struct party_setup setup = {
         .jobs = jobs,
         .config = &p->config,

@@ -6,6 +6,7 @@
 
 #include "common/base/buf.h"
 #include "common/daemon/journal.h"
+#include "tests/sim/aligning.h"
 #include "tests/sim/compared.h"
 #include "tests/sim/sim.h"
 
@@ -68,6 +69,7 @@ struct sim_party {
     struct roster roster;
     struct sign_key key;
     struct table train, test, predicted;
+    struct sim_list list;
     struct persons persons, persons_predicted; /* none is named but by sim_group */
     uint32_t salt;                             /* of its model's weights (packages.h) */
     struct party_session *session;
@@ -121,7 +123,8 @@ struct sim {
     struct table train, test;
     float *train_target, *test_target;
     struct validate validate;
-    struct table labels; /* the training targets, as parties have them */
+    struct sim_list list; /* the server's */
+    struct table labels;  /* the training targets, as parties have them */
     struct server_session *server;
     struct wire_unpacker unpacker;
     struct driver driver;   /* the server's */

@@ -231,6 +231,9 @@ static void test_a_printed_server_loads_back_to_the_same_struct(void **state)
         memset(&server, 0, sizeof server);
         draw_table(&config_keys_server, &server);
         make_sense(&server.plan);
+        memset(server.http, 0, sizeof server.http); /* of loopback, where it stands */
+        if (server.stand)
+            strcpy(server.http, i % 2 == 0 ? "127.0.0.1:8080" : "[::1]:0");
         if (server.labels_group[0] == 0 && server.plan.data.validate_by == VALIDATE_GROUP)
             server.plan.data.validate_by = VALIDATE_ID;
         if (server.plan.model.task == TASK_MULTILABEL)

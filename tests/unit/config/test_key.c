@@ -78,7 +78,7 @@ static void test_an_unknown_key_is_answered_with_the_nearest_and_its_neighbours(
         {"prvacy",
          "unknown key, is it privacy? (known here: listen, identity, roster, state, state_key, "
          "checkpoint_rounds, stand, labels, insecure_peers, limits, predict, model, protocol, "
-         "training, data, privacy, inject)"},
+         "training, data, privacy, align, policy, inject)"},
     };
     char out[384];
 

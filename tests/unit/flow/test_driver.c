@@ -55,7 +55,15 @@ static bool next_row(void)
 enum asked { NOTHING, LONG_WORK, SHORT_WORK, CHARGE, RECALL, KEEP, ARM, UNSENT, END, ASKED };
 
 /* In the order in which they are told when they were held back. */
-enum held { HELD_LOST, HELD_KEPT = HELD_LOST + PEERS, HELD_STOP, HELD_CANCEL, HELD_TIMER, HELDS };
+enum held {
+    HELD_LOST,
+    HELD_KEPT = HELD_LOST + PEERS,
+    HELD_STOP,
+    HELD_CANCEL,
+    HELD_TIMER,
+    HELD_ASKED,
+    HELDS
+};
 
 static struct {
     struct driver driver;
@@ -77,6 +85,7 @@ static int held_of(const struct event *e)
            : e->kind == EVENT_STOP   ? HELD_STOP
            : e->kind == EVENT_CANCEL ? HELD_CANCEL
            : e->kind == EVENT_TIMER  ? HELD_TIMER
+           : e->kind == EVENT_ASKED  ? HELD_ASKED
                                      : -1;
 }
 
@@ -254,7 +263,7 @@ static void happens(void)
     bool free_now;
 
     world.told_last = -1;
-    switch (choose(6)) {
+    switch (choose(7)) {
     case 0: /* what the core waits for, or else a message */
         if (!is_busy())
             tell(EVENT_MESSAGE, 0); /* none is read otherwise */
@@ -269,6 +278,7 @@ static void happens(void)
     case 2: tell(EVENT_STOP, 0); break;
     case 3: tell(EVENT_TIMER, 0); break;
     case 4: tell(EVENT_CANCEL, 0); break;
+    case 6: tell(EVENT_ASKED, 0); break;
     case 5:
         if (!world.keeping || world.due[HELD_KEPT])
             break;
@@ -336,6 +346,7 @@ static void note_step(void *owner, const struct event *e, struct actions *out)
         [EVENT_MESSAGE] = "message", [EVENT_TIMER] = "timer",       [EVENT_DONE] = "done",
         [EVENT_CHARGED] = "charged", [EVENT_KEPT] = "kept",         [EVENT_UNSENT] = "unsent",
         [EVENT_STOP] = "stop",       [EVENT_RECALLED] = "recalled", [EVENT_CANCEL] = "cancel",
+        [EVENT_ASKED] = "asked",
     };
     size_t n = strlen(told);
 
@@ -385,6 +396,7 @@ static void test_what_was_held_is_told_in_one_order(void **state)
     told[0] = 0;
     driver_init(&d, &notes, NULL);
     driver_tell(&d, &(struct event){.kind = EVENT_MESSAGE});
+    driver_tell(&d, &(struct event){.kind = EVENT_ASKED});
     driver_tell(&d, &(struct event){.kind = EVENT_TIMER});
     driver_tell(&d, &(struct event){.kind = EVENT_STOP});
     driver_kept(&d, &fine);
@@ -392,7 +404,8 @@ static void test_what_was_held_is_told_in_one_order(void **state)
     lose(&d, 3, STATUS_NET, "reset");
     assert_string_equal(told, "message; ");
     assert_true(driver_done(&d, &fine));
-    assert_string_equal(told, "message; done; lost 3 reset; lost 255 closed; kept; stop; timer; ");
+    assert_string_equal(told, "message; done; lost 3 reset; lost 255 closed; kept; stop; timer; "
+                              "asked; ");
     assert_false(driver_works(&d));
 }
 

@@ -15,21 +15,22 @@
 /* One column for each kind, in their order.  x: expected.
  *
  * J join, O offer, B behind, R replay, H hello, h hellos, C confirm, c confirms, b broadcast,
- * U upload, S share, r relay, K kept, F finish, X refuse */
+ * U upload, S share, r relay, K kept, A batch, F finish, X refuse */
 static const struct {
     enum phase phase;
     const char *to_server, *to_member;
 } expected[PHASES] = {
-    /*                  JOBRHhCcbUSrKFX    JOBRHhCcbUSrKFX */
-    {PHASE_GATHER, /**/ "x-----------x-x", "-x-----------xx"},
-    {PHASE_AGREE, /* */ "x-x-x-------x-x", "-x-x-x-------xx"},
-    {PHASE_CONFIRM, /**/ "x-----x-----x-x", "-x-----x-----xx"},
-    {PHASE_ROUND, /* */ "x--------x--x-x", "-x------x----xx"},
-    {PHASE_SHARE, /* */ "x--------xx-x-x", "-x------x--x-xx"},
-    {PHASE_SUM, /*   */ "x--------x--x-x", "-x------x----xx"},
-    {PHASE_STREAM, /**/ "x--------x--x-x", "-x------x----xx"},
-    {PHASE_CLOSE, /* */ "x--------x--x-x", "-x-----------xx"},
-    {PHASE_OVER, /*  */ "x-----------x-x", "-------------xx"},
+    /*                  JOBRHhCcbUSrKAFX    JOBRHhCcbUSrKAFX */
+    {PHASE_GATHER, /**/ "x-----------x--x", "-x------------xx"},
+    {PHASE_AGREE, /* */ "x-x-x-------x--x", "-x-x-x--------xx"},
+    {PHASE_CONFIRM, /**/ "x-----x-----x--x", "-x-----x------xx"},
+    {PHASE_ROUND, /* */ "x--------x--x--x", "-x------x-----xx"},
+    {PHASE_SHARE, /* */ "x--------xx-x--x", "-x------x--x--xx"},
+    {PHASE_SUM, /*   */ "x--------x--x--x", "-x------x-----xx"},
+    {PHASE_STREAM, /**/ "x--------x--x--x", "-x------x-----xx"},
+    {PHASE_ALIGN, /* */ "x-----------xx-x", "-x-----------xxx"},
+    {PHASE_CLOSE, /* */ "x--------x--x--x", "-x------------xx"},
+    {PHASE_OVER, /*  */ "x-----------x--x", "--------------xx"},
 };
 
 static void test_each_phase_expects_its_messages_and_no_others(void **state)
@@ -55,11 +56,12 @@ static void test_each_phase_expects_its_messages_and_no_others(void **state)
 
 static void test_only_the_written_moves_are_allowed(void **state)
 {
-    /* Columns: gather, agree, confirm, round, share, sum, stream, close, over. */
+    /* Columns: gather, agree, confirm, round, share, sum, stream, align, close, over. */
     static const char *const next[PHASES] = {
-        [PHASE_GATHER] = "-x------x", [PHASE_AGREE] = "xxx-----x", [PHASE_CONFIRM] = "xx-xx-xxx",
-        [PHASE_ROUND] = "xx----xxx",  [PHASE_SHARE] = "xx--xx-xx", [PHASE_SUM] = "xx--x--xx",
-        [PHASE_STREAM] = "xx-x---xx", [PHASE_CLOSE] = "xx------x", [PHASE_OVER] = "x--------",
+        [PHASE_GATHER] = "-x-------x", [PHASE_AGREE] = "xxx------x", [PHASE_CONFIRM] = "xx-xx-xxxx",
+        [PHASE_ROUND] = "xx----x-xx",  [PHASE_SHARE] = "xx--xx--xx", [PHASE_SUM] = "xx--x---xx",
+        [PHASE_STREAM] = "xx-x----xx", [PHASE_ALIGN] = "xx-------x", [PHASE_CLOSE] = "xx-------x",
+        [PHASE_OVER] = "x---------",
     };
 
     (void)state;
@@ -90,10 +92,13 @@ static void test_data_flows_only_after_the_confirmations(void **state)
         bool plays = p >= PHASE_ROUND && p <= PHASE_CLOSE;
 
         assert_int_equal(phase_plays((enum phase)p), plays);
-        assert_int_equal(phase_expects((enum phase)p, true, WIRE_UPLOAD), plays);
+        assert_int_equal(phase_expects((enum phase)p, true, WIRE_UPLOAD),
+                         plays && p != PHASE_ALIGN);
         assert_int_equal(phase_expects((enum phase)p, true, WIRE_SHARE), p == PHASE_SHARE);
         assert_int_equal(phase_expects((enum phase)p, false, WIRE_BROADCAST),
-                         plays && p != PHASE_CLOSE);
+                         plays && p != PHASE_CLOSE && p != PHASE_ALIGN);
+        assert_int_equal(phase_expects((enum phase)p, true, WIRE_BATCH), p == PHASE_ALIGN);
+        assert_int_equal(phase_expects((enum phase)p, false, WIRE_BATCH), p == PHASE_ALIGN);
         assert_int_equal(phase_expects((enum phase)p, false, WIRE_RELAY), p == PHASE_SHARE);
         for (int q = PHASE_ROUND; q <= PHASE_CLOSE; q++)
             assert_true(!phase_allows((enum phase)p, (enum phase)q) || plays || p == PHASE_CONFIRM);
@@ -130,7 +135,8 @@ static void test_after_the_last_broadcast_no_round_opens(void **state)
     (void)state;
     for (int q = PHASE_ROUND; q <= PHASE_CLOSE; q++) {
         assert_false(phase_allows(PHASE_CLOSE, (enum phase)q));
-        assert_int_equal(phase_allows((enum phase)q, PHASE_CLOSE), q != PHASE_CLOSE);
+        assert_int_equal(phase_allows((enum phase)q, PHASE_CLOSE),
+                         q != PHASE_CLOSE && q != PHASE_ALIGN);
     }
 }
 
@@ -152,6 +158,7 @@ static void test_rows_stand_at_their_phase_with_name_clause_and_answer(void **st
         {"share", "3.3", WIRE_BROADCAST, WIRE_SHARE, QUORUM_MEMBERS, LIMIT_DEADLINE, SPARES_SHARED},
         {"sum", "3.4", WIRE_RELAY, WIRE_UPLOAD, QUORUM_DECODES, LIMIT_DEADLINE, SPARES_DECODES},
         {"stream", "3.5", WIRE_BROADCAST, WIRE_UPLOAD, QUORUM_ANY, LIMIT_PATIENCE, SPARES_ANYBODY},
+        {"align", "3.35", WIRE_BATCH, WIRE_BATCH, QUORUM_MEMBERS, LIMIT_PATIENCE, SPARES_NOBODY},
         {"close", "3.6", WIRE_BROADCAST, WIRE_KEPT, QUORUM_MEMBERS, LIMIT_DEADLINE,
          SPARES_ANSWERED},
         {"over", "4.1", WIRE_FINISH, WIRE_NONE, QUORUM_NONE, LIMIT_NONE, SPARES_NOBODY},

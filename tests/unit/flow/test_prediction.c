@@ -15,7 +15,7 @@ static const char TEXT[] =
     "run=0123456789abcdef-2\n"
     "plan=0101010101010101010101010101010101010101010101010101010101010101\n"
     "trail=0202020202020202020202020202020202020202020202020202020202020202\n"
-    "rows=1000\nbatch=256\nabsent=1,3,255\nby=risk-desk\n";
+    "rows=1000\nbatch=256\nabsent=1,3,255\nby=risk-desk\nopen=1\n";
 
 static enum status parse(struct prediction *p, const char *text)
 {
@@ -32,7 +32,7 @@ static void test_the_text_is_read_and_written_alike(void **state)
     (void)state;
     assert_int_equal(parse(&p, TEXT), STATUS_OK);
     assert_string_equal(p.run, "0123456789abcdef-2");
-    assert_true(p.rows == 1000 && p.batch == 256);
+    assert_true(p.rows == 1000 && p.batch == 256 && p.open);
     assert_true(p.plan[31] == 1 && p.trail[0] == 2);
     assert_true(p.absent[1] && p.absent[3] && p.absent[255] && !p.absent[0] && !p.absent[2]);
     assert_true(prediction_leaves_out(&p));
@@ -66,10 +66,14 @@ static void test_no_other_text_is_read(void **state)
         {"run=", "ran="},
         {"plan=01", "plan=1"},
         {"255\n", "255\n\n"},
-        {"desk\n", "desk\n\n"},
+        {"open=1\n", "open=1\n\n"},
         {"by=risk", "by=.risk"},
         {"by=risk-desk", "by="},
         {"by=risk", "by=ri k"},
+        {"open=1", "open=2"},
+        {"open=1", "open="},
+        {"open=1\n", ""},
+        {"open=1\n", "open=1\nopen=1\n"},
     };
     char text[512];
     struct prediction p;
@@ -102,6 +106,7 @@ static void test_ids_end_at_their_line_ends(void **state)
     assert_int_equal(prediction_next_id(&ids, &at), 5);
     assert_int_equal(at, ids.n);
     assert_int_equal(prediction_next_id(&ids, &at), 0);
+    assert_int_equal(prediction_ids(&ids), 2);
     for (size_t i = 0; i < 3; i++) {
         const char *bad = i == 0 ? open : i == 1 ? empty : strange;
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,11 +24,15 @@
 #define TOKEN "0123456789abcdef"
 #define WITH "Authorization: Bearer " TOKEN "\r\n"
 
+#define OTHER "fedcba9876543210"
+
 static struct world {
     uv_loop_t uv;
     struct http *http;
-    unsigned asked;
-    size_t body;
+    unsigned asked, port; /* port 0: the socket has a name */
+    size_t body, client;
+    struct http_later *later[4];
+    size_t waits;
     uint64_t now_us;
 } world;
 
@@ -36,20 +41,38 @@ static uint64_t now(void)
     return world.now_us;
 }
 
-static void answer(void *owner, const struct http_request *r, struct http_answer *out)
+static bool answer(void *owner, const struct http_request *r, struct http_answer *out)
 {
     assert_ptr_equal(owner, &world);
     world.asked++;
     world.body = r->n;
+    world.client = r->client;
+    if (strcmp(r->path, "/later") == 0) {
+        world.later[world.waits++] = r->later;
+        return false;
+    }
     out->status = 200;
     assert_int_equal(buf_printf(&out->body, "%s %s %zu", r->method, r->path, r->n), STATUS_OK);
+    return true;
+}
+
+static enum status open_either(const char *path, const char *address, struct error *err)
+{
+    static const char tokens[2][HTTP_TOKEN_MAX] = {TOKEN, OTHER};
+    const struct http_setup setup = {.path = path,
+                                     .address = address,
+                                     .tokens = tokens,
+                                     .tokens_n = 2,
+                                     .answer = answer,
+                                     .owner = &world,
+                                     .clock_us = now};
+
+    return http_open(&world.http, &world.uv, &setup, err);
 }
 
 static enum status open_at(const char *path, struct error *err)
 {
-    const struct http_setup setup = {path, TOKEN, answer, &world, now};
-
-    return http_open(&world.http, &world.uv, &setup, err);
+    return open_either(path, NULL, err);
 }
 
 static int begin(void **state)
@@ -73,11 +96,39 @@ static int end(void **state)
     return 0;
 }
 
+static int begin_port(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    memset(&world, 0, sizeof world);
+    assert_int_equal(uv_loop_init(&world.uv), 0);
+    assert_int_equal(open_either(NULL, "localhost:0", &err), STATUS_OK);
+    world.port = http_port(world.http);
+    return 0;
+}
+
+static int dial_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)world.port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    return fd;
+}
+
 static int dial(void)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
+    if (world.port != 0) {
+        close(fd);
+        return dial_port();
+    }
     snprintf(at.sun_path, sizeof at.sun_path, "%s", scratch_path("control"));
     assert_true(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
     return fd;
@@ -275,8 +326,138 @@ static void test_the_socket_is_the_owners_and_replaces_none_but_a_socket(void **
     http_close(own);
 }
 
+/* --- a port, and answers that come later --- */
+
+/* What has come by now that ends in these words; the connection stays. */
+static void hear_until(int fd, const char *words)
+{
+    char got[4096];
+    size_t n = 0;
+
+    for (got[0] = 0; strstr(got, words) == NULL; got[n] = 0) {
+        const ssize_t more = recv(fd, got + n, sizeof got - 1 - n, 0);
+
+        if (more < 0 && errno == EAGAIN)
+            uv_run(&world.uv, UV_RUN_ONCE);
+        else if (more <= 0)
+            fail_msg("closed without \"%s\": %s", words, got);
+        n += more > 0 ? (size_t)more : 0;
+    }
+}
+
+#define LOCAL "Host: localhost:80\r\n"
+#define GET(path) "GET " path " HTTP/1.1\r\n" LOCAL WITH "\r\n"
+
+static void test_a_connection_to_a_port_has_one_request_after_another(void **state)
+{
+    const int fd = dial();
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        say(fd, GET("/a"));
+        hear_until(fd, "GET /a 0");
+        world.now_us += (HTTP_DEADLINE_S - 1) * 1000000ull; /* each has a time of its own */
+    }
+    assert_int_equal(world.client, 0);
+    say(fd, "GET /b HTTP/1.1\r\n" LOCAL "Authorization: Bearer " OTHER "\r\n\r\n");
+    hear_until(fd, "GET /b 0");
+    assert_int_equal(world.client, 1);
+    close(fd);
+}
+
+static void test_nobody_at_a_port_is_heard_out_of_a_browser(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        LOCAL WITH "Origin: http://localhost\r\n",
+        LOCAL WITH "Origin: null\r\n",
+        WITH "Host: example.org\r\n",
+        WITH "Host: localhost.example.org\r\n",
+        WITH "Host: \r\n",
+    };
+    char text[512];
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const int fd = dial();
+
+        snprintf(text, sizeof text, "GET / HTTP/1.1\r\n%s\r\n", wrong[i]);
+        say(fd, text);
+        hear_until(fd, "HTTP/1.1 403");
+        close(fd);
+    }
+    assert_int_equal(world.asked, 0);
+}
+
+static void test_a_body_at_a_port_is_short(void **state)
+{
+    char text[256];
+    const int fd = dial();
+
+    (void)state;
+    snprintf(text, sizeof text, "POST / HTTP/1.1\r\n" LOCAL WITH "Content-Length: %d\r\n\r\n",
+             HTTP_PORT_BODY_MAX + 1);
+    say(fd, text);
+    hear_until(fd, "HTTP/1.1 413");
+    close(fd);
+    assert_int_equal(world.asked, 0);
+}
+
+static void reply(struct http_later *to, const char *words)
+{
+    struct http_answer a = {.status = 429, .type = "text/plain", .retry_s = 7};
+
+    buf_init(&a.body, 64);
+    assert_int_equal(buf_printf(&a.body, "%s", words), STATUS_OK);
+    http_reply(to, &a);
+    buf_deinit(&a.body);
+}
+
+static void test_what_waits_is_answered_later_and_each_by_its_own(void **state)
+{
+    int fd[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        fd[i] = dial();
+        say(fd[i], GET("/later"));
+        while (world.waits == (size_t)i)
+            uv_run(&world.uv, UV_RUN_ONCE);
+    }
+    world.now_us += 10 * HTTP_DEADLINE_S * 1000000ull; /* its deadline is the owner's business */
+    say(fd[1], GET("/next"));                          /* before the answer to the first */
+    close(fd[0]);                                      /* gone, which nobody sees yet */
+    for (int i = 0; i < 8; i++)
+        uv_run(&world.uv, UV_RUN_NOWAIT);
+    reply(world.later[2], "third");
+    reply(world.later[1], "second");
+    hear_until(fd[2], "HTTP/1.1 429");
+    hear_until(fd[1], "GET /next 0");
+    reply(world.later[0], "first");
+    for (int i = 0; i < 8; i++)
+        uv_run(&world.uv, UV_RUN_NOWAIT);
+    say(fd[2], GET("/a"));
+    hear_until(fd[2], "GET /a 0");
+    close(fd[1]);
+    close(fd[2]);
+}
+
+static void test_no_port_but_of_loopback(void **state)
+{
+    static const char *const wrong[] = {"0.0.0.0:0",    "192.0.2.1:0",     "[::]:0",
+                                        "localhost",    "127.0.0.1:70000", "127.0.0.1:x",
+                                        "example.org:0"};
+    struct error err = {0};
+    struct http *own = world.http;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(open_either(NULL, wrong[i], &err), STATUS_CONFIG);
+    world.http = own;
+}
+
 int main(void)
 {
+#define IN_A_PORT(test) cmocka_unit_test_setup_teardown(test, begin_port, end)
 #define IN_A_WORLD(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         IN_A_WORLD(test_a_request_with_the_token_is_answered_and_its_connection_closed),
@@ -287,6 +468,11 @@ int main(void)
         IN_A_WORLD(test_a_connection_lasts_so_long_whatever_it_sends),
         IN_A_WORLD(test_one_more_than_there_are_places_for_is_heard_when_one_is_free),
         IN_A_WORLD(test_the_socket_is_the_owners_and_replaces_none_but_a_socket),
+        IN_A_PORT(test_a_connection_to_a_port_has_one_request_after_another),
+        IN_A_PORT(test_nobody_at_a_port_is_heard_out_of_a_browser),
+        IN_A_PORT(test_a_body_at_a_port_is_short),
+        IN_A_PORT(test_what_waits_is_answered_later_and_each_by_its_own),
+        IN_A_PORT(test_no_port_but_of_loopback),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

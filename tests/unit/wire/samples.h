@@ -66,6 +66,16 @@ static inline struct wire_confirm sample_confirm(uint8_t m)
     };
 }
 
+static inline struct wire_batch sample_batch(void)
+{
+    return (struct wire_batch){.generation = 300,
+                               .step = 17,
+                               .entries = {sample_bytes(6), 64},
+                               .tag = {sample_bytes(7), WIRE_TAG_BYTES},
+                               .tallies = {sample_bytes(8), 2 * WIRE_TALLY_BYTES},
+                               .common = 3};
+}
+
 static inline struct wire_msg sample_lists(enum wire_kind kind, size_t n)
 {
     static struct wire_hello hello[WIRE_MEMBERS_MAX];
@@ -139,6 +149,7 @@ static inline struct wire_msg sample(enum wire_kind kind)
         break;
     }
     case WIRE_KEPT: m.kept = (struct wire_kept){700, true}; break;
+    case WIRE_BATCH: m.batch = sample_batch(); break;
     case WIRE_FINISH:
         m.finish = (struct wire_finish){OUTCOME_FAILED, STATUS_KIND_PEER, "party p2 lied"};
         break;
@@ -255,6 +266,12 @@ static inline bool same_message(const struct wire_msg *a, const struct wire_msg 
     case WIRE_SHARE: return same_shares(&a->share, &b->share);
     case WIRE_RELAY: return same_shares(&a->relay, &b->relay);
     case WIRE_KEPT: return a->kept.step == b->kept.step && a->kept.final == b->kept.final;
+    case WIRE_BATCH:
+        return a->batch.generation == b->batch.generation && a->batch.step == b->batch.step &&
+               a->batch.common == b->batch.common &&
+               same_bytes(a->batch.entries, b->batch.entries) &&
+               same_bytes(a->batch.tag, b->batch.tag) &&
+               same_bytes(a->batch.tallies, b->batch.tallies);
     case WIRE_FINISH:
         return a->finish.outcome == b->finish.outcome && a->finish.kind == b->finish.kind &&
                strcmp(a->finish.text, b->finish.text) == 0;

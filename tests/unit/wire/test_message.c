@@ -332,8 +332,9 @@ static void test_packing_no_message_or_too_many_members_aborts(void **state)
 static void test_each_kind_and_purpose_and_outcome_has_its_name(void **state)
 {
     static const char *const kinds[WIRE_KINDS] = {
-        "none",     "join",      "offer",  "behind", "replay", "hello", "hellos", "confirm",
-        "confirms", "broadcast", "upload", "share",  "relay",  "kept",  "finish", "refuse"};
+        "none",   "join",    "offer",    "behind",    "replay", "hello",
+        "hellos", "confirm", "confirms", "broadcast", "upload", "share",
+        "relay",  "kept",    "batch",    "finish",    "refuse"};
 
     (void)state;
     for (int k = 0; k < WIRE_KINDS; k++)
@@ -350,13 +351,11 @@ static void test_each_kind_and_purpose_and_outcome_has_its_name(void **state)
     assert_string_equal(wire_outcome_name(OUTCOME_FAILED), "failed");
 }
 
-static void test_only_embeddings_shares_and_gradients_are_payload(void **state)
+static void test_only_embeddings_shares_gradients_and_points_are_payload(void **state)
 {
-    static const size_t bytes[WIRE_KINDS] = {[WIRE_BROADCAST] = 24,
-                                             [WIRE_UPLOAD] = 33,
-                                             [WIRE_SHARE] = 21,
-                                             [WIRE_RELAY] = 21,
-                                             [WIRE_REPLAY] = 48};
+    static const size_t bytes[WIRE_KINDS] = {
+        [WIRE_BROADCAST] = 24, [WIRE_UPLOAD] = 33, [WIRE_SHARE] = 21,
+        [WIRE_RELAY] = 21,     [WIRE_REPLAY] = 48, [WIRE_BATCH] = 64};
 
     (void)state;
     for (int k = WIRE_JOIN; k < WIRE_KINDS; k++) {
@@ -448,7 +447,7 @@ int main(void)
         cmocka_unit_test(test_a_message_that_does_not_fit_its_buffer_is_not_packed),
         cmocka_unit_test(test_packing_no_message_or_too_many_members_aborts),
         cmocka_unit_test(test_each_kind_and_purpose_and_outcome_has_its_name),
-        cmocka_unit_test(test_only_embeddings_shares_and_gradients_are_payload),
+        cmocka_unit_test(test_only_embeddings_shares_gradients_and_points_are_payload),
         cmocka_unit_test(test_messages_count_in_the_phase_they_serve),
         cmocka_unit_test(test_each_kind_has_a_valid_seed_of_its_name_in_the_fuzz_corpus),
     };

@@ -1,0 +1,115 @@
+/* course.c -- steps, stages and the ring.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/align/course.h"
+
+#include "common/base/check.h"
+
+#include <string.h>
+
+/* 0: a list is empty, or too long. */
+static uint32_t longest(uint32_t members, const uint32_t *size)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < members; i++) {
+        if (size[i] < 1 || size[i] > ALIGN_IDS_MAX)
+            return 0;
+        most = size[i] > most ? size[i] : most;
+    }
+    return most;
+}
+
+bool align_course_fits(uint32_t members, const uint32_t *size, uint32_t chunk)
+{
+    uint32_t most = 0;
+
+    if (members < 2 || members > ALIGN_MEMBERS_MAX || chunk < 1 || chunk > ALIGN_CHUNK)
+        return false;
+    most = longest(members, size);
+    return most > 0 && ((uint64_t)most + chunk - 1) / chunk * (2 * members + 2) <= ALIGN_STEPS_MAX;
+}
+
+void align_course_init(struct align_course *c, uint32_t members, const uint32_t *size,
+                       uint32_t chunk)
+{
+    CHECK(align_course_fits(members, size, chunk));
+    *c = (struct align_course){.members = members, .chunk = chunk};
+    memcpy(c->size, size, members * sizeof *size);
+    c->chunks = (longest(members, size) + chunk - 1) / chunk;
+}
+
+uint32_t align_steps(const struct align_course *c)
+{
+    return (2 * c->members + 2) * c->chunks;
+}
+
+struct align_at align_at(const struct align_course *c, uint32_t step)
+{
+    const uint32_t stage = step / c->chunks, chunk = step % c->chunks, n = c->members;
+    struct align_at at = {
+        .chunk = chunk, .first = chunk == 0, .last = chunk == c->chunks - 1, .stage = 0};
+
+    if (stage < n) {
+        at.part = ALIGN_RAISE;
+        at.stage = stage;
+    } else if (stage == n) {
+        at.part = ALIGN_COLLECT;
+    } else if (stage == n + 1) {
+        at.part = ALIGN_TELL;
+    } else if (stage < 2 * n + 2) {
+        at.part = ALIGN_RETURN;
+        at.stage = stage - n - 2;
+    } else {
+        at.part = ALIGN_OVER;
+    }
+    return at;
+}
+
+uint32_t align_list(const struct align_course *c, const struct align_at *at, uint32_t k)
+{
+    const uint32_t n = c->members;
+
+    if (at->part == ALIGN_RAISE)
+        return (k + n - at->stage) % n;
+    return (k + 1 + at->stage) % n; /* in COLLECT stage is 0 */
+}
+
+uint32_t align_receiver(const struct align_course *c, const struct align_at *at, uint32_t k)
+{
+    if (at->part == ALIGN_RAISE)
+        return (k + 1) % c->members;
+    return at->part == ALIGN_COLLECT ? 0 : (k + c->members - 1) % c->members;
+}
+
+uint32_t align_sender(const struct align_course *c, const struct align_at *at, uint32_t k)
+{
+    CHECK(at->part == ALIGN_RAISE || at->part == ALIGN_RETURN);
+    return at->part == ALIGN_RAISE ? (k + c->members - 1) % c->members : (k + 1) % c->members;
+}
+
+bool align_hands(const struct align_at *at)
+{
+    return at->part == ALIGN_COLLECT ||
+           ((at->part == ALIGN_RAISE || at->part == ALIGN_RETURN) && at->stage > 0);
+}
+
+uint32_t align_range(const struct align_course *c, uint32_t size, uint32_t chunk, uint32_t *from)
+{
+    const uint64_t at = (uint64_t)chunk * c->chunk;
+
+    *from = at < size ? (uint32_t)at : size;
+    return size - *from < c->chunk ? size - *from : c->chunk;
+}
+
+size_t align_entry_bytes(enum align_part part)
+{
+    switch (part) {
+    case ALIGN_RAISE:
+    case ALIGN_COLLECT: return ALIGN_POINT_BYTES;
+    case ALIGN_TELL: return ALIGN_PREFIX_BYTES;
+    case ALIGN_RETURN: return ALIGN_PLACE_BYTES;
+    case ALIGN_OVER: break;
+    }
+    return 0;
+}

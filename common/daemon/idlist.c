@@ -1,0 +1,284 @@
+/* idlist.c -- from cells to ids, and which of them count.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/idlist.h"
+
+#include "common/align/member.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/secret.h"
+#include "common/data/normal.h"
+#include "common/data/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 1 << 30 };
+
+struct reading {
+    struct idlist *l;
+    struct source source;
+    size_t column[CONFIG_ALIGN_COLUMNS_MAX];
+    struct normal_rule rule;
+    size_t rows_max, at_max;
+};
+
+/* --- one row --- */
+
+/* As CSV has it, where there are several. */
+static enum status spell(struct buf *out, const char *text, size_t n, bool several)
+{
+    enum status s = STATUS_OK;
+
+    if (!several || (memchr(text, ',', n) == NULL && memchr(text, '"', n) == NULL))
+        return buf_append(out, text, n);
+    s = buf_append(out, "\"", 1);
+    for (size_t i = 0; i < n && s == STATUS_OK; i++) {
+        s = buf_append(out, text + i, 1);
+        if (s == STATUS_OK && text[i] == '"')
+            s = buf_append(out, "\"", 1);
+    }
+    return s == STATUS_OK ? buf_append(out, "\"", 1) : s;
+}
+
+static enum status add_cell(struct reading *r, struct digest *d, uint32_t k, struct error *err)
+{
+    static const char controls[] = "\t\r\n\v\f";
+    const size_t column = r->column[k];
+    char number[SOURCE_NUMBER_MAX];
+    uint8_t form[NORMAL_OUT_MAX], word[4];
+    size_t n;
+    const char *text = source_text(&r->source.cell[column], number, &n);
+    const size_t got = normal_text(form, text, n, &r->rule);
+    enum status s = STATUS_OK;
+
+    if (got == SIZE_MAX)
+        return source_fault(&r->source, column,
+                            "no id: longer than 256 bytes, no UTF-8, or a control character", err);
+    if (got == 0)
+        return source_fault(&r->source, column, "an empty id", err);
+    le_put(word, got, sizeof word);
+    digest_update(d, word, sizeof word);
+    digest_update(d, form, got);
+    secret_wipe(form, sizeof form);
+    /* As it stands, but for what would end a line: white space, or it would be no id. */
+    while (n > 0 && strchr(controls, text[n - 1]) != NULL)
+        n--;
+    for (; n > 0 && strchr(controls, *text) != NULL; text++)
+        n--;
+    if (k > 0)
+        s = buf_append(&r->l->text, ",", 1);
+    return s == STATUS_OK ? spell(&r->l->text, text, n, r->l->columns > 1) : s;
+}
+
+static enum status add_row(struct reading *r, struct error *err)
+{
+    struct idlist *l = r->l;
+    struct digest d;
+    uint8_t word[4], *rows = mem_room(l->rows, &r->rows_max, l->n + 1, ALIGN_ROW_BYTES);
+    size_t *at;
+    enum status s = STATUS_OK;
+
+    if (rows == NULL)
+        return STATUS_MEMORY;
+    l->rows = rows;
+    at = mem_room(l->at, &r->at_max, l->n + 2, sizeof *at);
+    if (at == NULL)
+        return STATUS_MEMORY;
+    l->at = at;
+    if (l->n == ALIGN_IDS_MAX)
+        return source_fail(&r->source, err, "more ids than one alignment has: %d are the most",
+                           ALIGN_IDS_MAX);
+    digest_begin(&d);
+    digest_update(&d, "vfl/align/id/1", 14);
+    le_put(word, l->columns, sizeof word);
+    digest_update(&d, word, sizeof word);
+    for (uint32_t k = 0; k < l->columns && s == STATUS_OK; k++)
+        s = add_cell(r, &d, k, err);
+    digest_final(&d, l->rows + (size_t)l->n * ALIGN_ROW_BYTES);
+    digest_deinit(&d);
+    if (s == STATUS_OK)
+        s = buf_append(&l->text, "\n", 1);
+    l->n++;
+    l->at[l->n] = l->text.len;
+    return s;
+}
+
+/* --- duplicates --- */
+
+static int by_id(const void *a, const void *b, void *rows)
+{
+    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    const uint8_t *all = rows;
+    const int order = memcmp(all + (size_t)i * ALIGN_ROW_BYTES, all + (size_t)j * ALIGN_ROW_BYTES,
+                             ALIGN_ROW_BYTES);
+
+    return order != 0 ? order : i < j ? -1 : i > j;
+}
+
+/* The how manieth of its id each row is, from 0. */
+static bool count_occurrences(const struct idlist *l, uint32_t *order, uint32_t *occurrence)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < l->n; i++)
+        order[i] = i;
+    qsort_r(order, l->n, sizeof *order, by_id, l->rows);
+    for (uint32_t i = 1; i < l->n; i++) {
+        if (memcmp(l->rows + (size_t)order[i] * ALIGN_ROW_BYTES,
+                   l->rows + (size_t)order[i - 1] * ALIGN_ROW_BYTES, ALIGN_ROW_BYTES) == 0) {
+            occurrence[order[i]] = occurrence[order[i - 1]] + 1;
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void number_row(uint8_t row[ALIGN_ROW_BYTES], uint32_t occurrence)
+{
+    struct digest d;
+    uint8_t word[4];
+
+    le_put(word, occurrence, sizeof word);
+    digest_begin(&d);
+    digest_update(&d, "vfl/align/row/1", 15);
+    digest_update(&d, row, ALIGN_ROW_BYTES);
+    digest_update(&d, word, sizeof word);
+    digest_final(&d, row);
+    digest_deinit(&d);
+}
+
+/* Keeps the first of each id, in the table's order. */
+static void leave_out(struct idlist *l, const uint32_t *occurrence)
+{
+    uint32_t n = 0;
+    size_t end = 0;
+
+    for (uint32_t i = 0; i < l->n; i++) {
+        const size_t from = l->at[i], size = l->at[i + 1] - from;
+
+        if (occurrence[i] > 0)
+            continue;
+        memmove(l->rows + (size_t)n * ALIGN_ROW_BYTES, l->rows + (size_t)i * ALIGN_ROW_BYTES,
+                ALIGN_ROW_BYTES);
+        memmove(l->text.data + end, l->text.data + from, size);
+        l->at[n++] = end;
+        end += size;
+    }
+    l->at[n] = end;
+    l->text.len = end;
+    l->left = l->n - n;
+    l->n = n;
+}
+
+static enum status judge_duplicates(struct idlist *l, const struct config_align *c,
+                                    struct error *err)
+{
+    uint32_t *order = mem_alloc(l->n, sizeof *order), *occurrence = mem_alloc(l->n, sizeof *order);
+    enum status s = STATUS_OK;
+
+    if (order == NULL || occurrence == NULL) {
+        s = STATUS_MEMORY;
+    } else if (count_occurrences(l, order, occurrence)) {
+        if (c->duplicates == CONFIG_DUPLICATES_REFUSE)
+            s = error_set(err, STATUS_DATA,
+                          "%s: an id is there twice (align.duplicates says what then)", c->table);
+        if (c->duplicates == CONFIG_DUPLICATES_FIRST)
+            leave_out(l, occurrence);
+    }
+    for (uint32_t i = 0; s == STATUS_OK && i < l->n; i++)
+        number_row(l->rows + (size_t)i * ALIGN_ROW_BYTES,
+                   c->duplicates == CONFIG_DUPLICATES_ALL ? occurrence[i] : 0);
+    mem_free(order);
+    mem_free(occurrence);
+    return s;
+}
+
+/* --- the table --- */
+
+static enum status find_column(struct reading *r, const char *name, struct error *err)
+{
+    if (r->l->columns == CONFIG_ALIGN_COLUMNS_MAX)
+        return error_set(err, STATUS_CONFIG, "align.key: %d columns are the most",
+                         CONFIG_ALIGN_COLUMNS_MAX);
+    r->column[r->l->columns] = source_column(&r->source, name);
+    if (r->column[r->l->columns] == r->source.cols)
+        return error_set(err, STATUS_DATA, "%s: no column \"%s\" (align.key)", r->source.path,
+                         name);
+    r->l->columns++;
+    return STATUS_OK;
+}
+
+/* A column whose name is all of the key comes first, commas in it or not. */
+static enum status find_columns(struct reading *r, const struct config_align *c, struct error *err)
+{
+    const char *key = c->key[0] == 0 ? "id" : c->key;
+    enum status s = STATUS_OK;
+
+    if (source_column(&r->source, key) < r->source.cols)
+        return find_column(r, key, err);
+    for (const char *at = key; at != NULL && s == STATUS_OK;) {
+        const size_t n = strcspn(at, ",");
+        char name[CONFIG_COLUMN_MAX];
+
+        memcpy(name, at, n);
+        name[n] = 0;
+        s = find_column(r, name, err);
+        at = at[n] == ',' ? at + n + 1 : NULL;
+    }
+    return s;
+}
+
+static enum status read_rows(struct reading *r, struct error *err)
+{
+    bool more = true;
+    enum status s = STATUS_OK;
+
+    while (s == STATUS_OK && more) {
+        s = source_next(&r->source, &more, err);
+        if (s == STATUS_OK && more)
+            s = add_row(r, err);
+    }
+    if (s == STATUS_OK && r->l->n == 0)
+        s = source_fail(&r->source, err, "no ids");
+    return s;
+}
+
+enum status idlist_read(struct idlist *l, const struct config_align *c, struct error *err)
+{
+    const struct source_options options = {.table = NULL};
+    struct reading r = {.l = l,
+                        .rule = {c->trim, c->fold,
+                                 c->unicode == CONFIG_UNICODE_NFC    ? NORMAL_NFC
+                                 : c->unicode == CONFIG_UNICODE_NFKC ? NORMAL_NFKC
+                                                                     : NORMAL_BYTES}};
+    struct error none = {0};
+    enum status s;
+
+    *l = (struct idlist){.n = 0};
+    buf_init(&l->text, TEXT_MAX);
+    s = source_open(&r.source, c->table, &options, &none);
+    if (s == STATUS_OK)
+        s = find_columns(&r, c, &none);
+    if (s == STATUS_OK)
+        s = read_rows(&r, &none);
+    if (s == STATUS_OK)
+        s = judge_duplicates(l, c, &none);
+    source_close(&r.source);
+    if (s != STATUS_OK && none.status == STATUS_OK)
+        error_set(&none, s, "%s: %s", c->table, status_words(s));
+    if (s != STATUS_OK)
+        *err = none;
+    return s;
+}
+
+void idlist_deinit(struct idlist *l)
+{
+    if (l->rows != NULL)
+        secret_wipe(l->rows, (size_t)l->n * ALIGN_ROW_BYTES);
+    mem_free(l->rows);
+    mem_free(l->at);
+    buf_deinit(&l->text);
+    *l = (struct idlist){.n = 0};
+}

@@ -1,0 +1,121 @@
+/* alignment.c -- the text of a job of alignment.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/alignment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert((int)ALIGN_IDS_MAX == (int)WIRE_ALIGN_IDS_MAX &&
+                   (int)ALIGN_CHUNK * ALIGN_POINT_BYTES == (int)WIRE_ENTRIES_MAX &&
+                   (int)ALIGN_MEMBERS_MAX == (int)WIRE_MEMBERS_MAX + 1,
+               "what is aligned fits its messages");
+
+bool alignment_name(const char *name)
+{
+    const size_t n = strlen(name);
+
+    return n >= 1 && n <= CONFIG_ALIGN_NAME_MAX &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+enum status alignment_print(const struct alignment *a, struct buf *out)
+{
+    return buf_printf(
+        out,
+        "name=%s\nids=%u\ncolumns=%u\ntrim=%d\nfold=%d\nunicode=%u\nchunk=%u\npatience_ms=%u\n",
+        a->name, a->ids, a->columns, a->trim, a->fold, (unsigned)a->unicode, a->chunk,
+        a->patience_ms);
+}
+
+/* What sscanf lets pass and is not canonical shows when it is printed again. */
+static bool read_text(struct alignment *a, const char *text)
+{
+    unsigned trim, fold, unicode;
+    const int n =
+        sscanf(text,
+               "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32
+               "\ntrim=%1u\nfold=%1u\nunicode=%1u\nchunk=%5" SCNu32 "\npatience_ms=%9" SCNu32 "\n",
+               a->name, &a->ids, &a->columns, &trim, &fold, &unicode, &a->chunk, &a->patience_ms);
+
+    if (n != 8 || unicode > CONFIG_UNICODE_NONE)
+        return false;
+    a->trim = trim != 0;
+    a->fold = fold != 0;
+    a->unicode = (enum config_unicode)unicode;
+    return alignment_name(a->name) && a->ids >= 1 && a->ids <= ALIGN_IDS_MAX && a->columns >= 1 &&
+           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
+           a->patience_ms >= ALIGNMENT_PATIENCE_LEAST_MS &&
+           a->patience_ms <= ALIGNMENT_PATIENCE_MOST_MS;
+}
+
+enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n, struct error *err)
+{
+    char copy[256];
+    struct buf again;
+    bool same = false;
+
+    *a = (struct alignment){.ids = 0};
+    if (n < sizeof copy) {
+        memcpy(copy, text, n);
+        copy[n] = 0;
+        buf_init(&again, sizeof copy);
+        same = strlen(copy) == n && read_text(a, copy) && alignment_print(a, &again) == STATUS_OK &&
+               again.len == n && memcmp(again.data, copy, n) == 0;
+        buf_deinit(&again);
+    }
+    return same ? STATUS_OK : error_set(err, STATUS_PROTOCOL, "no text of a job of alignment");
+}
+
+/* --- what is asked for --- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* One line, which ends at `end`; false: it is none. */
+static bool read_line(char *name, const char *at, const char *end)
+{
+    static const char key[] = "name:";
+    size_t n;
+
+    while (at < end && is_space(*at))
+        at++;
+    while (end > at && is_space(end[-1]))
+        end--;
+    if (at == end || *at == '#')
+        return true;
+    if (name[0] != 0 || (size_t)(end - at) < sizeof key || memcmp(at, key, sizeof key - 1) != 0)
+        return false;
+    for (at += sizeof key - 1; at < end && is_space(*at);)
+        at++;
+    n = (size_t)(end - at);
+    if (n > CONFIG_ALIGN_NAME_MAX || memchr(at, 0, n) != NULL)
+        return false;
+    memcpy(name, at, n);
+    name[n] = 0;
+    return alignment_name(name);
+}
+
+enum status alignment_asked(char name[CONFIG_ALIGN_NAME_MAX + 1], const uint8_t *text, size_t n,
+                            struct error *err)
+{
+    const char *at = (const char *)text, *last = at + n;
+    bool good = true;
+
+    name[0] = 0;
+    while (at < last && good) {
+        const char *end = memchr(at, '\n', (size_t)(last - at));
+
+        end = end == NULL ? last : end;
+        good = read_line(name, at, end);
+        at = end < last ? end + 1 : last;
+    }
+    if (good && name[0] != 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA,
+                     "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-'",
+                     CONFIG_ALIGN_NAME_MAX);
+}

@@ -1,0 +1,44 @@
+/* alignment.h -- what a job of alignment is about: its canonical text.
+ *
+ * The text is what every member signs (job.h): the name that the result is kept by, how many ids
+ * the server lists, and how ids are made of cells, which has to be the same on all sides.  How many
+ * a party lists is in its hello (train_rows).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_FLOW_ALIGNMENT_H
+#define COLONNADE_FLOW_ALIGNMENT_H
+
+#include "common/align/course.h"
+#include "common/base/buf.h"
+#include "common/config/config.h"
+#include "common/wire/message.h"
+
+#define JOB_ALIGN "align"
+
+enum {
+    ALIGNMENT_PATIENCE_LEAST_MS = 1000,
+    ALIGNMENT_PATIENCE_MOST_MS = 604800000,
+};
+
+struct alignment {
+    char name[CONFIG_ALIGN_NAME_MAX + 1]; /* a-z, 0-9 and '-' */
+    uint32_t ids, columns;                /* of the server's list; that make one id */
+    bool trim, fold;
+    enum config_unicode unicode;
+    uint32_t chunk;       /* entries of one step */
+    uint32_t patience_ms; /* for it */
+};
+
+/* Lines `key=value` in this order: name, ids, columns, trim, fold, unicode, chunk, patience_ms. */
+enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE;
+/* Just what alignment_print writes: STATUS_PROTOCOL else. */
+enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
+                            struct error *err) MUST_USE;
+bool alignment_name(const char *name); /* may it be one? */
+/* What an operator asks for: `name: NAME`, on a line of its own, beside empty ones and comments
+ * (#). STATUS_DATA. */
+enum status alignment_asked(char name[CONFIG_ALIGN_NAME_MAX + 1], const uint8_t *text, size_t n,
+                            struct error *err) MUST_USE;
+
+#endif

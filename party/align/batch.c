@@ -1,0 +1,200 @@
+/* batch.c -- a step: what was sent is opened, worked on, and what follows is sealed.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/align/parts.h"
+
+#include "common/base/check.h"
+#include "common/base/log.h"
+
+#include <string.h>
+
+/* Ring index of a member of the set, and back: the server is 0. */
+static uint32_t self_of(const struct party_align *p)
+{
+    return p->set->self + 1;
+}
+
+static const char *name_of(const struct party_align *p, uint32_t ring)
+{
+    const struct roster *r = p->setup->roster;
+
+    return ring == 0 ? r->server.name : r->party[p->set->members[ring - 1]].name;
+}
+
+/* --- what comes in --- */
+
+/* Does the server show everybody's tallies with this step? */
+static bool shows_tallies(const struct align_at *at)
+{
+    return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
+}
+
+/* 0: nobody seals what comes with this step. */
+static uint32_t sealer(const struct party_align *p, const struct align_at *at)
+{
+    return at->part == ALIGN_COLLECT || !align_hands(at) ? 0
+                                                         : align_sender(&p->course, at, self_of(p));
+}
+
+static enum status check_common(struct party_align *p, const struct wire_batch *b)
+{
+    const uint32_t least = p->setup->config->align.result_min;
+    enum status s = align_member_common(p->member, b->common, p->error);
+
+    p->common = b->common;
+    if (s == STATUS_OK && b->common < least)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.align.min_result: fewer rows in common than %u", least);
+    return s;
+}
+
+static enum status check_shape(const struct party_align *p, const struct wire_batch *b,
+                               const struct align_at *at)
+{
+    const size_t tallies = shows_tallies(at) ? (size_t)p->course.members * TALLY_BYTES : 0,
+                 tag = sealer(p, at) > 0 && p->entries_n > 0 ? WIRE_TAG_BYTES : 0;
+
+    if (b->entries.n == p->entries_n && b->tallies.n == tallies && b->tag.n == tag)
+        return STATUS_OK;
+    return error_set(p->error, STATUS_PROTOCOL,
+                     "step %u of the alignment: %zu bytes of entries, %zu of tallies and %zu of a "
+                     "tag where %zu, %zu and %zu belong",
+                     p->step, b->entries.n, b->tallies.n, b->tag.n, p->entries_n, tallies, tag);
+}
+
+static enum status open_entries(struct party_align *p, const struct wire_batch *b,
+                                const struct align_at *at)
+{
+    const uint32_t from = sealer(p, at);
+
+    if (p->entries_n == 0)
+        return STATUS_OK;
+    if (from == 0) {
+        memcpy(p->entries, b->entries.data, p->entries_n);
+        return STATUS_OK;
+    }
+    if (share_open(&p->keys, from - 1, p->entries, b->entries.data, p->entries_n, b->tag.data))
+        return STATUS_OK;
+    return error_set(p->error, STATUS_INTEGRITY,
+                     "step %u of the alignment: what %s sealed does not open: it was altered on "
+                     "its way, or %s has been shown something else than this party",
+                     p->step, name_of(p, from), name_of(p, from));
+}
+
+/* --- what goes out --- */
+
+/* For the next step, with the tally of a stage that has ended. */
+static enum status answer(struct party_align *p, struct actions *a, const struct align_at *at)
+{
+    const uint32_t next = p->step + 1;
+    const struct align_at then = align_at(&p->course, next);
+    const struct secagg_round round = {
+        .purpose = ALIGN_PURPOSE, .round = next, .sid = p->set->sid, .broadcast = p->view};
+    struct action *send = actions_add(a, ACTION_SEND);
+    struct wire_batch *b = &send->msg.batch;
+    uint32_t to = 0;
+    enum status s = STATUS_OK;
+
+    send->msg.kind = WIRE_BATCH;
+    *b = (struct wire_batch){.generation = p->set->generation, .step = p->step};
+    if (at->part == ALIGN_RAISE && at->last)
+        b->tallies = (struct wire_bytes){align_member_tally(p->member), TALLY_BYTES};
+    if (next < p->steps)
+        s = share_begin(&p->keys, &round);
+    if (s != STATUS_OK || next == p->steps || !align_hands(&then))
+        return s;
+    to = align_receiver(&p->course, &then, self_of(p));
+    b->entries = (struct wire_bytes){p->out, align_member_gives(p->member, next, p->out)};
+    if (to > 0 && b->entries.n > 0) {
+        share_seal(&p->keys, to - 1, p->out, b->entries.n, p->tag);
+        b->tag = (struct wire_bytes){p->tag, sizeof p->tag};
+    }
+    return s;
+}
+
+/* --- a step --- */
+
+enum status align_take_batch(struct party_align *p, struct actions *a, const struct wire_batch *b)
+{
+    struct align_at at;
+    enum status s = STATUS_OK;
+
+    if (b->generation != p->set->generation || b->step != p->step || p->step >= p->steps)
+        return error_set(p->error, STATUS_PROTOCOL, "step %u of an alignment where %u is next",
+                         b->step, p->step);
+    at = align_at(&p->course, p->step);
+    if (at.part >= ALIGN_TELL)
+        s = check_common(p, b);
+    if (s != STATUS_OK)
+        return s;
+    p->entries_n = align_member_expects(p->member, p->step);
+    s = check_shape(p, b, &at);
+    if (s == STATUS_OK)
+        s = open_entries(p, b, &at);
+    p->tallies.len = 0;
+    if (s == STATUS_OK && b->tallies.n > 0 &&
+        buf_append(&p->tallies, b->tallies.data, b->tallies.n) != STATUS_OK)
+        s = error_set(p->error, STATUS_MEMORY, "no memory for tallies");
+    /* While this step is worked on the next one's entries are on their way; those of another stage
+     * are made by its last step. */
+    if (s == STATUS_OK && !at.last)
+        s = answer(p, a, &at);
+    if (s != STATUS_OK)
+        return s;
+    p->work = ALIGN_TAKES;
+    actions_add(a, ACTION_WORK)->flops = at.part == ALIGN_COLLECT ? 0 : 1e9;
+    return STATUS_OK;
+}
+
+static enum status blame(struct party_align *p, enum status s)
+{
+    if (s == STATUS_PROTOCOL)
+        error_wrap(p->error, "step %u of the alignment: %s", p->step,
+                   name_of(p, align_member_blamed(p->member)));
+    return s;
+}
+
+static enum status end(struct party_align *p)
+{
+    const struct party_ids_listed *l = &p->setup->listed;
+
+    return l->keep(l->owner, &p->about, align_member_transcript(p->member),
+                   align_member_places(p->member), p->error);
+}
+
+void align_work_step(struct party_align *p)
+{
+    const struct align_at at = align_at(&p->course, p->step);
+    enum status s = STATUS_OK;
+
+    if (shows_tallies(&at))
+        s = blame(p, align_member_check(
+                         p->member, at.part == ALIGN_COLLECT ? p->course.members - 1 : at.stage - 1,
+                         p->tallies.data, p->error));
+    if (s == STATUS_OK)
+        s = blame(p, align_member_take(p->member, p->step, p->entries, p->entries_n, p->error));
+    if (s == STATUS_OK && p->step + 1 == p->steps)
+        s = end(p);
+    p->worked = s;
+}
+
+enum status align_worked_step(struct party_align *p, struct actions *a)
+{
+    const struct align_at at = align_at(&p->course, p->step);
+    enum status s = p->worked;
+
+    if (s == STATUS_OK && at.last) {
+        memcpy(p->view, align_member_transcript(p->member), sizeof p->view);
+        s = answer(p, a, &at);
+    }
+    if (s != STATUS_OK)
+        return s;
+    p->step++;
+    p->rounds++;
+    p->furthest = p->step > p->furthest ? p->step : p->furthest;
+    if (p->step == p->steps) {
+        p->complete = true;
+        log_info("alignment %s: %u rows in common", p->about.name, p->common);
+    }
+    return STATUS_OK;
+}

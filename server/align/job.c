@@ -1,0 +1,148 @@
+/* job.c -- an alignment as a federation sees it: the table, and the set.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/align/align.h"
+
+#include "common/base/log.h"
+#include "common/base/parallel.h"
+#include "server/members.h"
+
+/* --- a set comes together --- */
+
+/* All hellos are in, and what this generation costs is counted before anybody is shown them. */
+static enum status agreed(void *state, const struct agree_hello *hellos)
+{
+    struct server_align *p = state;
+    struct error *err = &p->fed->error;
+
+    p->size[0] = p->about.ids;
+    for (uint32_t m = 0; m < p->fed->set.n; m++) {
+        const char *name = server_name(p->fed, p->fed->set.member[m]);
+        const uint32_t n = hellos[m].train_rows;
+
+        if (n == 0 || n > ALIGN_IDS_MAX)
+            return error_set(err, STATUS_PROTOCOL, "%s lists %u ids", name, n);
+        if (n > p->ids.ids_max)
+            return error_set(err, STATUS_POLICY,
+                             "policy.align.max_ids: %s lists %u ids, %u are the most", name, n,
+                             p->ids.ids_max);
+        p->size[m + 1] = n;
+    }
+    return p->ids.count(p->ids.owner, &p->about, err);
+}
+
+static enum status prepare(void *state)
+{
+    struct server_align *p = state;
+    const struct align_setup setup = {.course = &p->course,
+                                      .self = 0,
+                                      .rows = p->ids.rows,
+                                      .session = p->fed->agree.sid,
+                                      .threads = parallel_processors()};
+    enum status s;
+
+    server_align_forget(p);
+    align_course_init(&p->course, p->fed->set.n + 1, p->size, p->about.chunk);
+    s = align_member_new(&p->member, &setup);
+    if (s == STATUS_OK)
+        s = align_match_new(&p->match, &p->course);
+    p->step = 0;
+    p->steps = align_steps(&p->course);
+    p->told = false;
+    return s;
+}
+
+static struct server_next begin(void *state, struct actions *a)
+{
+    struct server_align *p = state;
+
+    log_info("alignment %s: %u ids here, and the lists of %u parties, in %u steps", p->about.name,
+             p->about.ids, p->fed->set.n, p->steps);
+    sm_move(&p->fed->sm, PHASE_ALIGN, p->fed->set.generation);
+    return server_align_open(p, a);
+}
+
+static struct server_next nothing(void *state, struct actions *a)
+{
+    (void)state;
+    (void)a;
+    return next_of(NEXT_WAIT);
+}
+
+/* --- it is played --- */
+
+static struct server_next message(void *state, struct actions *a, uint32_t peer,
+                                  const struct wire_msg *m)
+{
+    struct server_align *p = state;
+
+    if (m->kind == WIRE_BATCH)
+        return server_align_batch(p, a, peer, &m->batch);
+    error_set(&p->fed->error, STATUS_PROTOCOL, "%s: %s in an alignment", server_name(p->fed, peer),
+              wire_kind_name(m->kind));
+    return next_of_peer(NEXT_DROP, peer);
+}
+
+static struct server_next timer(void *state, struct actions *a, const char *missing)
+{
+    (void)state;
+    (void)a;
+    (void)missing;
+    return next_of(NEXT_LATE);
+}
+
+/* The set is no more, nor is the key that served in it. */
+static void voided(void *state)
+{
+    server_align_forget(state);
+}
+
+static bool lost(void *state, bool had_answered)
+{
+    (void)state;
+    (void)had_answered;
+    return false;
+}
+
+static struct server_next done(void *state, struct actions *a, const struct error *written)
+{
+    (void)written; /* it wants nothing written */
+    return server_align_worked(state, a);
+}
+
+static enum server_job_state job_state(const void *state)
+{
+    const struct server_align *p = state;
+
+    return p->complete ? JOB_DONE : p->rounds > 0 ? JOB_BEGUN : JOB_FRESH;
+}
+
+static struct server_next complete(void *state, struct actions *a)
+{
+    (void)state;
+    (void)a;
+    return next_finish(OUTCOME_COMPLETED);
+}
+
+static void frames(const void *state, size_t *up, size_t *down)
+{
+    (void)state;
+    *up = *down = WIRE_BATCH_MAX;
+}
+
+const struct server_job server_job_align = {
+    .came = nothing,
+    .agreed = agreed,
+    .prepare = prepare,
+    .begin = begin,
+    .message = message,
+    .timer = timer,
+    .voided = voided,
+    .lost = lost,
+    .settle = nothing,
+    .work = server_align_work,
+    .done = done,
+    .frames = frames,
+    .state = job_state,
+    .complete = complete,
+};

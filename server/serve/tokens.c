@@ -1,0 +1,113 @@
+/* tokens.c -- files of tokens.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "server/serve/tokens.h"
+
+#include "common/base/file.h"
+#include "common/config/config.h"
+#include "common/crypto/digest.h"
+#include "common/crypto/rng.h"
+#include "common/crypto/secret.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FIRST_CLIENT "predict"
+
+static enum status make_token(const char *path, char out[HTTP_TOKEN_MAX], struct error *err)
+{
+    uint8_t bytes[TOKENS_BYTES];
+    struct rng fresh = {0};
+    enum status s = rng_init_system(&fresh);
+
+    if (s != STATUS_OK)
+        return error_set(err, s, "no randomness for a token");
+    rng_fill(&fresh, bytes, sizeof bytes);
+    rng_deinit(&fresh);
+    digest_hex(out, bytes, sizeof bytes);
+    secret_wipe(bytes, sizeof bytes);
+    out[2 * TOKENS_BYTES] = '\n';
+    s = file_write_atomic(path, out, 2 * TOKENS_BYTES + 1, 0600, err);
+    out[2 * TOKENS_BYTES] = 0;
+    return s;
+}
+
+/* name "": the operator's. */
+static enum status add(struct tokens *t, const char *state, const char *name, struct error *err)
+{
+    char path[CONFIG_PATH_MAX], *out = t->token[t->n];
+    struct stat is;
+    struct buf text;
+    enum status s;
+
+    snprintf(path, sizeof path, "%.*s/token%s%s", CONFIG_PATH_MAX - 64, state,
+             name[0] != 0 ? "." : "", name);
+    snprintf(t->name[t->n++], TOKENS_NAME_MAX + 1, "%s", name[0] != 0 ? name : "operator");
+    if (lstat(path, &is) != 0 && errno == ENOENT)
+        return make_token(path, out, err);
+    buf_init(&text, 2 * TOKENS_BYTES + 1);
+    s = file_read_private(path, &text, err);
+    if (s == STATUS_OK && text.len == 2 * TOKENS_BYTES + 1)
+        snprintf(out, HTTP_TOKEN_MAX, "%.*s", 2 * TOKENS_BYTES, (char *)text.data);
+    else if (s == STATUS_OK)
+        s = error_set(err, STATUS_CONFIG, "%s: no token of %d characters and a line end", path,
+                      2 * TOKENS_BYTES);
+    secret_buf_deinit(&text);
+    return s;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Files token.NAME; others are none of a client's. */
+static enum status find_clients(char (*name)[TOKENS_NAME_MAX + 1], size_t *n, const char *state,
+                                struct error *err)
+{
+    DIR *d = opendir(state);
+    const struct dirent *entry;
+
+    *n = 0;
+    if (d == NULL)
+        return error_set(err, STATUS_IO, "%s: %s", state, strerror(errno));
+    while ((entry = readdir(d)) != NULL && *n < HTTP_CLIENTS_MAX) {
+        const char *client = strncmp(entry->d_name, "token.", 6) == 0 ? entry->d_name + 6 : "";
+        const size_t len = strlen(client);
+
+        if (len >= 1 && len <= TOKENS_NAME_MAX &&
+            strspn(client, "abcdefghijklmnopqrstuvwxyz0123456789-") == len)
+            snprintf(name[(*n)++], TOKENS_NAME_MAX + 1, "%s", client);
+    }
+    closedir(d);
+    if (*n == HTTP_CLIENTS_MAX)
+        return error_set(err, STATUS_CONFIG, "%s: token.NAME: %d clients are the most", state,
+                         HTTP_CLIENTS_MAX - 1);
+    qsort(name, *n, sizeof *name, by_name);
+    return STATUS_OK;
+}
+
+enum status tokens_load(struct tokens *t, const char *state, struct error *err)
+{
+    char name[HTTP_CLIENTS_MAX][TOKENS_NAME_MAX + 1];
+    size_t n = 0;
+    enum status s = find_clients(name, &n, state, err);
+
+    t->n = 0;
+    if (s == STATUS_OK)
+        s = add(t, state, "", err);
+    if (s == STATUS_OK && n == 0)
+        s = add(t, state, FIRST_CLIENT, err);
+    for (size_t i = 0; i < n && s == STATUS_OK; i++)
+        s = add(t, state, name[i], err);
+    return s;
+}
+
+void tokens_wipe(struct tokens *t)
+{
+    secret_wipe(t, sizeof *t);
+}

@@ -1,0 +1,114 @@
+#!/bin/sh
+# test_align.sh -- ids of tables that differ in rows, order and spelling come to one order on all sides: vfl align, and
+# the same as a job of daemons that stand.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+cd "$dir" || exit 6
+trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/null; done; rm -rf "$dir"' EXIT
+
+# 300 people: 5 % differ each way, rows in another order on each side.
+people() { # SEED WHO-IS-MISSING (an awk condition on i)
+    awk -v seed="$1" "BEGIN {
+        srand(seed)
+        for (i = 0; i < 300; i++)
+            if (!($2))
+                printf \"%f,P%04d,x%d\\n\", rand(), i, i % 7
+    }" | sort | sed 's/^[^,]*,//'
+}
+{ echo id,city && people 1 'i % 20 == 0'; } >server.csv
+{ echo id,city && people 2 'i % 20 == 1'; } >a.csv
+{ echo city,id && people 3 'i % 20 == 2' | sed 's/\(.*\),\(.*\)/\2,\1/'; } >b.csv
+{ echo id,city && people 4 'i % 20 == 3'; } >c.csv
+awk 'BEGIN { for (i = 0; i < 300; i++) if (i % 20 > 3) printf "P%04d\n", i }' >want
+
+aligned() {
+    "$vfl" align --ids server.csv --party a.csv --party b.csv --party c.csv "$@"
+}
+
+expect 0 'aligned   240 rows in common, of 285 ids at the server, 3 parties' 'three parties and a server' \
+    aligned --out one
+for side in party-1 party-2 party-3; do
+    same "$(sha256sum <one/server.ids)" "$(sha256sum <one/$side.ids)" "$side has the server's order"
+done
+same "$(cat want)" "$(sort one/server.ids)" 'it is the intersection'
+differ "$(cat want)" "$(cat one/server.ids)" 'in an order that is not that of ids'
+grep -q '^ "common": 240,$' one/summary.json && ok 'the summary has its size' || not_ok 'no size in the summary'
+same 1 "$(cat one/party-2/alignments/asked)" 'it is counted'
+same "$(sed -n 's/^transcript //p' one/server/alignments/common)" \
+    "$(sed -n 's/^transcript //p' one/party-3/alignments/common)" 'all have one transcript'
+expect 0 '240 rows' 'another alignment' aligned --out two
+differ "$(cat one/server.ids)" "$(cat two/server.ids)" 'has keys, and so an order, of its own'
+
+# --- spellings, several columns, duplicates ---
+printf 'id,family name,first\n1,Nu\303\261ez, Ana\n2,Lee,Bo\n3,Day,Cy\n' >s2.csv
+printf 'first;family name\nana;NUN\314\203EZ\nBO;lee\nzed;day\n' >p2.csv
+printf 'first,family name,x\nbo,Lee,1\nAna,Nu\303\261ez,2\n' >q2.csv
+names() { "$vfl" align --ids s2.csv --party p2.csv --party q2.csv --key 'family name,first' "$@"; }
+expect 0 'aligned   2 rows' 'names in other cases and Unicode forms' names --fold --out names
+same "$(printf 'Lee,Bo\nNu\303\261ez,Ana')" "$(sort names/server.ids)" "in the server's own spelling"
+same "$(printf 'NUN\314\203EZ,ana\nlee,BO' | sort)" "$(sort names/party-1.ids)" "and in a party's"
+same "$(sed 's/,.*//' names/server.ids | tr 'A-Z' 'a-z' | cut -c 1-2)" \
+    "$(sed 's/,.*//' names/party-1.ids | tr 'A-Z' 'a-z' | cut -c 1-2)" 'in one order'
+printf 'id\nx\ny\nx\n' >twice.csv
+printf 'id\ny\nx\nx\nx\n' >thrice.csv
+doubles() { "$vfl" align --ids twice.csv --party thrice.csv "$@"; }
+expect 2 'server: .*an id is there twice' 'an id twice is refused' doubles --out d1
+expect 0 'aligned   2 rows' 'or its first row is taken' doubles --duplicates first --out d2
+expect 0 'aligned   3 rows' 'or all, the second with the second' doubles --duplicates all --out d3
+same "$(printf 'x\nx\ny')" "$(sort d3/party-1.ids)" 'as often as on all sides'
+
+# --- what is not right ---
+printf 'name\nx\n' >noid.csv
+printf 'id\nz\n' >other.csv
+printf 'id\n"a\nb"\n' >control.csv
+expect 2 'party-1: .*no column "id"' 'a table without ids' "$vfl" align --ids twice.csv --duplicates first \
+    --party noid.csv --out e1
+expect 2 'party-1: .*control character' 'an id of two lines' "$vfl" align --ids other.csv --party control.csv --out e2
+expect 0 'aligned   0 rows' 'nothing in common' "$vfl" align --ids other.csv --party twice.csv --duplicates first \
+    --out e3
+same '' "$(cat e3/server.ids e3/party-1.ids)" 'is no id'
+expect 5 'policy.align.min_result: fewer rows in common than 1' 'or a refusal' "$vfl" align --ids other.csv \
+    --party twice.csv --duplicates first --min 1 --out e4
+[ ! -e e4/server/alignments/common ] && [ ! -e e4/party-1/alignments/common ] && ok 'that leaves nothing' ||
+    not_ok 'a refusal leaves a result'
+expect 2 'no such file' 'a table that is not there' "$vfl" align --ids nowhere.csv --party a.csv --out e5
+expect 2 'is not empty' 'a folder that is there' aligned --out one
+
+# --- daemons that stand ---
+"$vfl" cluster --parties 2 --set training.epochs=1 --seed 5 --quiet --out run || not_ok 'a trial cluster'
+port=$(cut -d: -f2 run/server/address)
+"$VFL_BIN/vfl-server" -c run/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" \
+    --set align.table=server.csv >server.log 2>&1 &
+echo $! >server.pid
+wait_until [ -S run/server/control ] || not_ok 'no control socket'
+for i in 1 2; do
+    table=a.csv
+    [ $i -eq 1 ] || table=b.csv
+    "$VFL_BIN/vfl-party" -c run/party-$i/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
+        --set align.table=$table --set policy.align.max_alignments=2 --set policy.min_parties=2 >party-$i.log 2>&1 &
+    echo $! >$i.pid
+done
+job() {
+    "$vfl" job --state run/server "$@"
+}
+echo 'name: q3' >q3.align
+echo 'name: ../q3' >bad.align
+echo 'training: {epochs: 1}' >plan.yaml
+expect 2 'one line `name: NAME`' 'a name that is a path' job submit align bad.align
+same 1 "$(job submit align q3.align)" 'a job'
+same 2 "$(job submit train plan.yaml)" 'and one of training behind it'
+same 3 "$(job submit align q3.align)" 'and another alignment'
+same 4 "$(job submit align q3.align)" 'and one that is too many'
+expect 0 completed 'it is played' job wait 1
+expect 0 completed 'training follows' job wait 2
+expect 0 completed 'the second one is played' job wait 3
+expect 1 'policy.align.max_alignments: there were 2' 'the third is refused' job wait 4
+same 255 "$(sed '1,/^$/d' run/server/alignments/q3 | wc -l)" 'its result is kept at the server'
+same "$(sed '1,/^$/d' run/server/alignments/q3)" "$(sed '1,/^$/d' run/party-2/alignments/q3)" 'and at a party'
+expect 0 '"common": 255' 'and summed up' job summary 3
+for p in server 1 2; do
+    kill "$(cat $p.pid)"
+    wait "$(cat $p.pid)"
+done
+closing

@@ -1,0 +1,56 @@
+/* fuzz_alignment.c -- the text of a job of alignment, what an operator asks for, and a cell of a
+ * table as an id: read, they are printed as they were; and what is normal stays so.
+ *
+ * Input: a byte of rules, then the text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/base/check.h"
+#include "common/data/normal.h"
+#include "common/flow/alignment.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fuzz_text(const uint8_t *text, size_t n)
+{
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    struct alignment a;
+    struct buf again;
+
+    if (alignment_asked(name, text, n, NULL) == STATUS_OK)
+        CHECK(alignment_name(name));
+    if (alignment_parse(&a, text, n, NULL) != STATUS_OK)
+        return;
+    buf_init(&again, WIRE_JOB_TEXT_MAX);
+    CHECK(alignment_print(&a, &again) == STATUS_OK);
+    CHECK(again.len == n && memcmp(again.data, text, n) == 0);
+    buf_deinit(&again);
+}
+
+/* Folded or composed once more it is as it was, but that what folding has made may be composed. */
+static void fuzz_cell(uint8_t rules, const uint8_t *text, size_t n)
+{
+    const struct normal_rule rule = {(rules & 1) != 0, (rules & 2) != 0,
+                                     (enum normal_form)(rules >> 2 & 3) % (NORMAL_BYTES + 1)};
+    uint8_t once[NORMAL_OUT_MAX], again[NORMAL_OUT_MAX];
+    const size_t got = normal_text(once, (const char *)text, n, &rule);
+
+    if (got == SIZE_MAX)
+        return;
+    CHECK(got <= NORMAL_OUT_MAX);
+    if (got <= NORMAL_TEXT_MAX && !rule.fold) {
+        CHECK(normal_text(again, (const char *)once, got, &rule) == got);
+        CHECK(memcmp(once, again, got) == 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    fuzz_text(data + 1, size - 1);
+    fuzz_cell(data[0], data + 1, size - 1);
+    return 0;
+}

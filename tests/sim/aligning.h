@@ -1,0 +1,33 @@
+/* aligning.h -- ids that sides of a simulation align, and what has come of it; it outlives their
+ * processes, as a disk does.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLONNADE_TESTS_SIM_ALIGNING_H
+#define COLONNADE_TESTS_SIM_ALIGNING_H
+
+#include "common/align/member.h"
+#include "common/flow/alignment.h"
+#include "party/setup.h"
+#include "server/setup.h"
+
+enum { ALIGNING_MAX = 40 };
+
+struct sim_list {
+    uint32_t n;
+    uint64_t id[ALIGNING_MAX];
+    uint8_t rows[ALIGNING_MAX * ALIGN_ROW_BYTES];
+    uint32_t times_max; /* policy.align.max_alignments */
+    uint32_t counted, kept;
+    uint32_t places[ALIGNING_MAX]; /* of the last result */
+    uint8_t transcript[DIGEST_BYTES];
+    bool full; /* the disk is */
+};
+
+/* Rows of these numbers. */
+void aligning_list(struct sim_list *l, const uint64_t *id, uint32_t n);
+struct party_ids_listed aligning_party(struct sim_list *l);
+/* about: filled in for the server's list, whose ids and chunk it says. */
+struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk);
+enum status aligning_keep(struct sim_list *l, const uint8_t *transcript, const uint32_t *places);
+
+#endif

@@ -1,0 +1,116 @@
+/* test_normal.c -- spellings of the same id come to the same bytes, and what is no id to none.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/data/normal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect(const struct normal_rule *rule, const char *text, const char *want)
+{
+    uint8_t out[NORMAL_OUT_MAX];
+    const size_t n = normal_text(out, text, strlen(text), rule);
+
+    if (want == NULL) {
+        assert_int_equal(n, SIZE_MAX);
+        return;
+    }
+    assert_int_equal(n, strlen(want));
+    assert_memory_equal(out, want, n);
+}
+
+static void test_composed_and_decomposed_are_one(void **state)
+{
+    static const struct normal_rule nfc = {true, false, NORMAL_NFC}, bytes = {.form = NORMAL_BYTES};
+
+    (void)state;
+    expect(&nfc, "Zo\xc3\xab", "Zo\xc3\xab");
+    expect(&nfc, "Zoe\xcc\x88", "Zo\xc3\xab");
+    expect(&nfc, "\xef\xac\x81n", "\xef\xac\x81n"); /* a ligature stays, but in NFKC */
+    expect(&bytes, "Zoe\xcc\x88", "Zoe\xcc\x88");
+}
+
+static void test_compatible_forms_are_one_under_nfkc(void **state)
+{
+    static const struct normal_rule nfkc = {true, false, NORMAL_NFKC};
+
+    (void)state;
+    expect(&nfkc, "\xef\xac\x81n", "fin");
+    expect(&nfkc, "\xef\xbc\x91\xef\xbc\x92", "12"); /* wide digits */
+}
+
+static void test_case_is_folded_where_it_is_asked_for(void **state)
+{
+    static const struct normal_rule fold = {true, true, NORMAL_NFC},
+                                    keep = {true, false, NORMAL_NFC},
+                                    ascii = {true, true, NORMAL_BYTES};
+
+    (void)state;
+    expect(&fold, "STRASSE", "strasse");
+    expect(&fold, "Stra\xc3\x9f\x65", "strasse");
+    expect(&keep, "AbC", "AbC");
+    expect(&ascii, "AbC\xc3\x84", "abc\xc3\x84");
+}
+
+static void test_white_space_around_is_trimmed_or_counts(void **state)
+{
+    static const struct normal_rule trim = {true, false, NORMAL_NFC}, keep = {.form = NORMAL_NFC};
+
+    (void)state;
+    expect(&trim, "  a b\t\n", "a b");
+    expect(&trim, "\xc2\xa0\xe3\x80\x80x", "x");
+    expect(&trim, " \t ", "");
+    expect(&keep, " a ", " a ");
+    expect(&trim, "", "");
+}
+
+static void test_what_is_no_id_is_refused(void **state)
+{
+    static const struct normal_rule nfc = {true, true, NORMAL_NFC}, bytes = {.form = NORMAL_BYTES};
+    char longest[NORMAL_TEXT_MAX + 2];
+
+    (void)state;
+    expect(&nfc, "a\x01", NULL);
+    expect(&nfc, "a\nb", NULL);
+    expect(&nfc, "\xff", NULL);
+    expect(&bytes, "\xc3", NULL);
+    expect(&bytes, "\xed\xa0\x80", NULL); /* half of a pair */
+    memset(longest, 'x', sizeof longest);
+    longest[NORMAL_TEXT_MAX + 1] = 0;
+    expect(&nfc, longest, NULL);
+    longest[NORMAL_TEXT_MAX] = 0;
+    expect(&nfc, longest, longest);
+}
+
+/* What grows most when it is folded or taken apart still has room, or is refused. */
+static void test_nothing_grows_beyond_its_room(void **state)
+{
+    static const struct normal_rule nfkc = {true, true, NORMAL_NFKC};
+    static const char wide[] = "\xef\xb7\xba"; /* 18 letters under NFKC */
+    char text[NORMAL_TEXT_MAX + 1] = "";
+    uint8_t out[NORMAL_OUT_MAX];
+
+    (void)state;
+    for (size_t i = 0; i + 3 <= NORMAL_TEXT_MAX; i += 3)
+        memcpy(text + i, wide, 3);
+    assert_true(normal_text(out, text, NORMAL_TEXT_MAX / 3 * 3, &nfkc) != 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_composed_and_decomposed_are_one),
+        cmocka_unit_test(test_compatible_forms_are_one_under_nfkc),
+        cmocka_unit_test(test_case_is_folded_where_it_is_asked_for),
+        cmocka_unit_test(test_white_space_around_is_trimmed_or_counts),
+        cmocka_unit_test(test_what_is_no_id_is_refused),
+        cmocka_unit_test(test_nothing_grows_beyond_its_room),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+/* test_alignment.c -- the text of a job of alignment has one form.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/flow/alignment.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char good[] =
+    "name=q3-2026\nids=120\ncolumns=2\ntrim=1\nfold=0\nunicode=1\nchunk=500\npatience_ms=60000\n";
+
+static enum status parse(struct alignment *a, const char *text)
+{
+    return alignment_parse(a, (const uint8_t *)text, strlen(text), NULL);
+}
+
+static void test_a_text_is_read_as_it_is_written(void **state)
+{
+    struct alignment a;
+    struct buf out;
+
+    (void)state;
+    assert_int_equal(parse(&a, good), STATUS_OK);
+    assert_string_equal(a.name, "q3-2026");
+    assert_int_equal(a.ids, 120);
+    assert_int_equal(a.columns, 2);
+    assert_true(a.trim && !a.fold && a.unicode == CONFIG_UNICODE_NFKC);
+    assert_int_equal(a.chunk, 500);
+    assert_int_equal(a.patience_ms, 60000);
+    buf_init(&out, 256);
+    assert_int_equal(alignment_print(&a, &out), STATUS_OK);
+    assert_int_equal(out.len, strlen(good));
+    assert_memory_equal(out.data, good, out.len);
+    buf_deinit(&out);
+}
+
+static void test_anything_else_is_refused(void **state)
+{
+    static const char *const changes[][2] = {
+        {"q3-2026", ""},
+        {"q3-2026", "Q3"},
+        {"q3-2026", "../x"},
+        {"ids=120", "ids=0"},
+        {"ids=120", "ids=0120"},
+        {"ids=120", "ids=16777217"},
+        {"ids=120", "ids=+1"},
+        {"ids=120", "ids= 1"},
+        {"columns=2", "columns=0"},
+        {"columns=2", "columns=17"},
+        {"trim=1", "trim=2"},
+        {"chunk=500", "chunk=0"},
+        {"chunk=500", "chunk=16385"},
+        {"unicode=1", "unicode=3"},
+        {"60000", "999"},
+        {"60000", "604800001"},
+        {"60000\n", "60000"},
+        {"60000\n", "60000\n\n"},
+        {"q3-2026", "a234567890123456789012345678901234567890x"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const char *at = strstr(good, changes[i][0]);
+        char text[256];
+        struct alignment a;
+
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, changes[i][1],
+                 at + strlen(changes[i][0]));
+        assert_int_equal(parse(&a, text), STATUS_PROTOCOL);
+    }
+}
+
+static void test_a_name_is_no_path(void **state)
+{
+    (void)state;
+    assert_true(alignment_name("a-1"));
+    assert_false(alignment_name(""));
+    assert_false(alignment_name("a/b"));
+    assert_false(alignment_name("."));
+    assert_false(alignment_name("A"));
+}
+
+static void test_what_is_asked_for_is_one_name(void **state)
+{
+    static const struct {
+        const char *text, *name; /* NULL: refused */
+    } cases[] = {
+        {"name: q3", "q3"},
+        {"# ids\n\n name:q3-a \r\n", "q3-a"},
+        {"", NULL},
+        {"name:\n", NULL},
+        {"name: a\nname: b\n", NULL},
+        {"name: ../x\n", NULL},
+        {"name: A\n", NULL},
+        {"other: a\n", NULL},
+        {"name: a b\n", NULL},
+        {"q3\n", NULL},
+        {"name: a234567890123456789012345678901234567890x\n", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[CONFIG_ALIGN_NAME_MAX + 1];
+        const enum status s =
+            alignment_asked(name, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
+
+        assert_int_equal(s, cases[i].name != NULL ? STATUS_OK : STATUS_DATA);
+        if (s == STATUS_OK)
+            assert_string_equal(name, cases[i].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_text_is_read_as_it_is_written),
+        cmocka_unit_test(test_anything_else_is_refused),
+        cmocka_unit_test(test_a_name_is_no_path),
+        cmocka_unit_test(test_what_is_asked_for_is_one_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
