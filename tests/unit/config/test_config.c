@@ -205,8 +205,7 @@ static void make_sense(struct plan *p)
     memset(p->training.from, 0, sizeof p->training.from);
     if (p->training.from_trail[0] != 0)
         strcpy(p->training.from, "0123456789abcdef-2");
-    if (p->protocol.local_view == VIEW_REFRESHED)
-        p->training.scale_targets = false;
+    p->training.scale_targets = p->protocol.local_view == VIEW_STALE;
     if (p->model.task == TASK_REGRESSION)
         p->training.class_weights = CLASS_WEIGHTS_NONE;
     while (p->training.batch % p->protocol.fedvs.segments != 0)
