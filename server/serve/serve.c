@@ -281,6 +281,9 @@ void serve_sync_end(struct serve *s)
     if (turned)
         s->kind = s->reads;
     pause_after(s, st, &err);
+    /* Nobody else would have a turn while they wait for their time to be over. */
+    if (st != STATUS_OK && st != STATUS_CONFIG && !s->opened && kept_changed(&s->kept))
+        waiting_fail(&s->waiting, s->run, FAULT_FAILED);
     if (!kept_changed(&s->kept))
         waiting_place(&s->waiting, s->run, s->kind);
     if (s->kept.lines.len > 0 && s->write_us == 0)

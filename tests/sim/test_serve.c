@@ -74,7 +74,9 @@ static int end(void **state)
     return 0;
 }
 
-static void ask(const char *run, const char *ids, struct waiting_kind kind, uint64_t until_us)
+/* kind NULL: its rows are not looked at yet. */
+static void ask_at(struct waiting *w, const char *run, const char *ids, uint64_t until_us,
+                   const struct waiting_kind *kind)
 {
     const size_t n = strlen(ids); /* of one character each */
     struct waiting_call *c = waiting_call_new((uint32_t)n, n);
@@ -86,7 +88,13 @@ static void ask(const char *run, const char *ids, struct waiting_kind kind, uint
     }
     snprintf(c->run, sizeof c->run, "%s", run);
     c->until_us = until_us;
-    assert_false(waiting_add(&asks.waiting, c, true, kind));
+    assert_false(waiting_add(w, c, kind != NULL,
+                             kind != NULL ? *kind : (struct waiting_kind){.outputs = 0}));
+}
+
+static void ask(const char *run, const char *ids, struct waiting_kind kind, uint64_t until_us)
+{
+    ask_at(&asks.waiting, run, ids, until_us, &kind);
 }
 
 static void test_a_call_that_is_late_in_anothers_turn_has_the_scores_of_its_own_model(void **state)
@@ -220,6 +228,22 @@ static void test_a_file_that_is_none_is_not_read_again_at_once(void **state)
     assert_true(serve_next(s) > serving->now_us); /* nothing is to be done that it would be for */
 }
 
+static void test_a_file_that_is_none_leaves_the_turn_to_another_model(void **state)
+{
+    struct serve *s = &serving->serve;
+
+    (void)state;
+    memset(&asks, 0, sizeof asks);
+    s->waiting.calls.over = over; /* there is nobody to be answered */
+    write_answers("0,,1,no number\n");
+    ask_at(&s->waiting, RUN, "1", UINT64_MAX, NULL);
+    ask_at(&s->waiting, "another", "1", UINT64_MAX, NULL);
+    sync_all();
+    assert_int_equal(asks.over, 1);
+    assert_non_null(strstr(asks.said[0], "{\"id\": \"1\", \"error\": "));
+    assert_string_equal(waiting_for(&s->waiting), "another");
+}
+
 static void test_what_somebody_keeps_from_being_written_is_written_later(void **state)
 {
     static const bool missing[WIRE_MEMBERS_MAX];
@@ -255,6 +279,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_those_who_wait_for_one_row_leave_in_any_order_and_the_rest_have_it, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_none_is_not_read_again_at_once,
+                                        begin_serving, end_serving),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_none_leaves_the_turn_to_another_model,
                                         begin_serving, end_serving),
         cmocka_unit_test_setup_teardown(
             test_what_somebody_keeps_from_being_written_is_written_later, begin_serving,
