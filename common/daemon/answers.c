@@ -344,7 +344,7 @@ enum status answers_append(const char *state, const char *run, const struct buf 
     same = answers_same(&now, file);
     if (!same)
         s = end_of(path, &now, &end, err);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && (!now.there || now.inode == file->inode))
         s = append_at(path, lines->data, lines->len, end, err);
     if (s == STATUS_OK && same)
         answers_stand(state, run, file);
@@ -430,6 +430,7 @@ enum status answers_forget(const char *state, const char *run, const char *id, s
 {
     char path[PATH_MAX];
     struct buf was, left;
+    bool there;
     int lock;
     enum status s = lock_of(&lock, state, run, err);
 
@@ -439,10 +440,12 @@ enum status answers_forget(const char *state, const char *run, const char *id, s
     buf_init(&was, ANSWERS_FILE_MAX);
     buf_init(&left, ANSWERS_FILE_MAX);
     path_of(path, state, run, "answers");
+    there = access(path, F_OK) == 0;
     s = read_lines(&was, path, err);
     if (s == STATUS_OK && without(&left, &was, id, n) != STATUS_OK)
         s = error_set(err, STATUS_MEMORY, "%s: no memory", path);
-    if (s == STATUS_OK && *n > 0)
+    /* Also where there is none of it: who has lines to add is to know (answers_append). */
+    if (s == STATUS_OK && there)
         s = file_write_atomic(path, left.data, left.len, 0600, err);
     buf_deinit(&was);
     buf_deinit(&left);

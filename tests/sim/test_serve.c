@@ -271,6 +271,35 @@ static void test_what_somebody_keeps_from_being_written_is_written_later(void **
     assert_false(serve_due(s));
 }
 
+static void test_who_is_taken_out_does_not_come_back_with_lines_that_waited(void **state)
+{
+    static const bool missing[WIRE_MEMBERS_MAX];
+    static const float score = 0.5F;
+    static const char *const whom[] = {"1", "2"}; /* of the file, and not yet of it */
+    struct serve *s = &serving->serve;
+    struct error err = {0};
+    size_t n = 0;
+
+    (void)state;
+    write_answers("0,,1,0.5\n0,,3,0.5\n");
+    sync_all();
+    for (size_t i = 0; i < 2; i++) {
+        kept_add(&s->kept, whom[i], 1, &score, missing);
+        assert_int_equal(answers_forget(scratch_dir(), RUN, whom[i], &n, &err), STATUS_OK);
+        assert_int_equal(n, 1 - i);
+        while (serve_due(s))
+            sync_all();
+        assert_null(kept_find(&s->kept, whom[i], 1));
+        assert_non_null(kept_find(&s->kept, "3", 1));
+        assert_int_equal(answers_count(scratch_dir(), RUN, &n, &err), STATUS_OK);
+        assert_int_equal(n, 1);
+    }
+    kept_add(&s->kept, "4", 1, &score, missing);
+    sync_all();
+    assert_int_equal(answers_count(scratch_dir(), RUN, &n, &err), STATUS_OK);
+    assert_int_equal(n, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +311,9 @@ int main(void)
                                         begin_serving, end_serving),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_none_leaves_the_turn_to_another_model,
                                         begin_serving, end_serving),
+        cmocka_unit_test_setup_teardown(
+            test_who_is_taken_out_does_not_come_back_with_lines_that_waited, begin_serving,
+            end_serving),
         cmocka_unit_test_setup_teardown(
             test_what_somebody_keeps_from_being_written_is_written_later, begin_serving,
             end_serving),
