@@ -35,7 +35,7 @@ struct http_later {
 struct http_connection {
     struct MHD_Connection *conn; /* NULL: free */
     struct http_later *asks;     /* NULL: no request that has its token */
-    uint64_t since_us; /* it is open, or its last request was over, or answered */
+    uint64_t since_us;           /* it is open, or its last request was over, or answered */
 };
 
 struct http {

@@ -205,9 +205,8 @@ static void make_sense(struct plan *p)
     p->training.stop = fresh.training.stop;
     p->training.patience = fresh.training.patience;
     p->training.best_by = fresh.training.best_by;
-    memset(p->training.from, 0, sizeof p->training.from);
-    if (p->training.from_trail[0] != 0)
-        strcpy(p->training.from, "0123456789abcdef-2");
+    strncpy(p->training.from, p->training.from_trail[0] != 0 ? "0123456789abcdef-2" : "",
+            sizeof p->training.from);
     if (p->protocol.local_view == VIEW_REFRESHED)
         p->training.scale_targets = false;
     if (p->model.task == TASK_REGRESSION)
