@@ -54,7 +54,7 @@ FOREIGN = {
     'yaml.h': ('common/config/tree.c',),
     'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'server/queue.c',
                   'server/control.c', 'server/serve/words.[ch]', 'server/serve/figures.c',
-                  'deploy/tools/*', 'tests/unit/*', 'tests/sim/*'),
+                  'deploy/tools/*', 'tests/unit/*', 'tests/sim/*', 'tests/fuzz/fuzz_request.c'),
     'sqlite3.h': ('common/privacy/ledger*', 'common/data/sqlite.c', 'tests/unit/privacy/*',
                   'tests/unit/data/*'),
     'utf8proc.h': ('common/data/normal.c',),
