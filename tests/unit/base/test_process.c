@@ -118,6 +118,7 @@ static void test_root_works_in_a_folder_as_its_owner(void **state)
     assert_true(works_as_its_owner(SOMEBODY));
     assert_int_equal(stat(scratch_path("made"), &is), 0);
     assert_true(is.st_uid == SOMEBODY && is.st_gid == SOMEBODY);
+    assert_int_equal(rmdir(scratch_path("made")), 0);
 }
 
 int main(int argc, char **argv)
