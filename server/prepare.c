@@ -61,7 +61,8 @@ static enum status resolve_plan(struct server_inputs *in, struct error *err)
         p->privacy.delta = ledger_delta(in->train.rows + in->test.rows);
         p->privacy.delta_given = true;
     }
-
+    p->training.weight_decay = plan_weight_decay(p);
+    p->training.weight_decay_given = true;
     p->shape.parties = (uint32_t)in->roster.n;
     p->shape.train_rows = (uint32_t)in->train.rows;
     p->shape.test_rows = (uint32_t)in->test.rows;

@@ -9,6 +9,7 @@
 #include "common/config/aggregation.h"
 #include "common/daemon/model.h"
 #include "common/daemon/models.h"
+#include "common/metrics/report_progress.h"
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/align/align.h"

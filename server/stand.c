@@ -136,6 +136,15 @@ static enum status load_predictions(struct stand *s, struct error *err)
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
 }
 
+static enum status load_open(struct stand *s, struct error *err)
+{
+    const enum status st = server_asked_open(&s->in, s->run->whole, s->job.model, err);
+
+    if (st == STATUS_OK)
+        serve_question(&s->serve, &s->in.asked);
+    return st;
+}
+
 static enum status load_alignment(struct stand *s, struct error *err)
 {
     char name[CONFIG_ALIGN_NAME_MAX + 1];
@@ -144,15 +153,6 @@ static enum status load_alignment(struct stand *s, struct error *err)
     if (st == STATUS_OK)
         st = alignment_asked(name, s->text.data, s->text.len, err);
     return st == STATUS_OK ? server_inputs_align_errand(&s->in, s->run->whole, name, err) : st;
-}
-
-static enum status load_open(struct stand *s, struct error *err)
-{
-    const enum status st = server_asked_open(&s->in, s->run->whole, s->job.model, err);
-
-    if (st == STATUS_OK)
-        serve_question(&s->serve, &s->in.asked);
-    return st;
 }
 
 void stand_load(struct stand *s)
@@ -247,7 +247,7 @@ static enum status begin_run(struct stand *s, struct error *err)
         return st;
     s->options.scores = NULL;
     s->options.latency = s->open ? &s->serve.latency : NULL;
-    if ((s->job.kind == QUEUE_PREDICT || s->job.kind == QUEUE_CONTRIBUTE) && !s->open) {
+    if (!s->open && (s->job.kind == QUEUE_PREDICT || s->job.kind == QUEUE_CONTRIBUTE)) {
         snprintf(s->scores, sizeof s->scores, "%.*s/%s.csv", CONFIG_PATH_MAX - 32,
                  s->in.config.state, s->job.kind == QUEUE_PREDICT ? "scores" : "answers");
         s->options.scores = s->scores;

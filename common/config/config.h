@@ -66,6 +66,11 @@ struct config_inject {
     double link_delay_ms, link_jitter_ms, link_rate_mbit;
 };
 
+/* Predictions on request. */
+struct config_serve {
+    uint32_t rows, waiting, deadline_ms, idle_ms;
+};
+
 enum { CONFIG_ALIGN_NAME_MAX = 40, CONFIG_ALIGN_COLUMNS_MAX = 16 };
 /* What is done to a cell before it counts as an id. */
 enum config_unicode { CONFIG_UNICODE_NFC, CONFIG_UNICODE_NFKC, CONFIG_UNICODE_NONE };
@@ -81,11 +86,6 @@ struct config_align {
     enum config_duplicates duplicates;
     uint32_t patience_ms; /* server: for one step */
     uint32_t ids_max, times_max, result_min;
-};
-
-/* Predictions on request. */
-struct config_serve {
-    uint32_t rows, waiting, deadline_ms, idle_ms;
 };
 
 struct config_server {
@@ -107,9 +107,9 @@ struct config_server {
     uint32_t predict_min_parties;       /* 0: everybody */
     char predict_by[CONFIG_COLUMN_MAX]; /* for whom, where a job does not say */
     uint32_t predict_wait_ms;           /* for everybody, before fewer answer */
-    struct config_align align;
     char http[CONFIG_COLUMN_MAX]; /* HOST:PORT of requests; "": the socket under state alone */
     struct config_serve serve;
+    struct config_align align;
     struct plan plan;
     struct config_inject inject;
 };

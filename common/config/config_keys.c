@@ -279,8 +279,7 @@ static const struct key party_keys[] = {
              "with many rows.  It is no feature, its values are compared as bytes, and the ledger, "
              "its limits and its claims (person_*) count by them; left out: each row is its own. "
              "To be set before the first run."},
-    {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX,
-     .fallback = "[64,64]",
+    {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[64]",
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},
     {"model.activation", KEY_CHOICE, PARTY(activation), .choices = activations, .fallback = "relu",
      .help = "Activation after each hidden layer."},

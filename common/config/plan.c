@@ -36,6 +36,13 @@ size_t plan_head_params(const struct plan *p)
     return params;
 }
 
+double plan_weight_decay(const struct plan *p)
+{
+    if (p->training.weight_decay_given)
+        return p->training.weight_decay;
+    return p->training.optimizer == OPTIMIZER_ADAMW ? PLAN_ADAMW_DECAY : 0;
+}
+
 bool plan_compresses(const struct plan *p)
 {
     return encoding_of(p)->compresses;
@@ -106,7 +113,7 @@ enum status plan_print(const struct plan *p, struct buf *out)
     const struct key *k;
     size_t offset;
 
-    CHECK(p->training.seed_given && p->privacy.delta_given);
+    CHECK(p->training.seed_given && p->training.weight_decay_given && p->privacy.delta_given);
     for (size_t i = 0; (k = key_at(&plan_keys_text, i, &offset)) != NULL; i++) {
         enum status s = buf_printf(out, "%s=", k->path);
 

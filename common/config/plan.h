@@ -24,6 +24,7 @@ enum {
     PLAN_TEXT_MAX = 8192,   /* bytes of a plan's text */
     PLAN_PARTIES_MAX = 256, /* threats E7 */
     PLAN_TRIALS_MAX = 1024, /* b */
+    PLAN_ADAMW_DECAY = 1,   /* what adamw takes where weight_decay is not given */
     PLAN_WIDTH_MAX = 65536, /* P, hidden widths, batch rows */
     PLAN_CLASSES_MAX = 4096,
     PLAN_ROWS_MAX = 100000000,      /* of a label file */
@@ -199,8 +200,9 @@ struct plan {
         } step;
         enum plan_optimizer optimizer;
         enum plan_class_weights class_weights;
-        bool scale_targets;   /* regression: by the mean and deviation of the training labels */
-        double weight_decay;  /* lambda */
+        bool scale_targets;  /* regression: by the mean and deviation of the training labels */
+        double weight_decay; /* lambda; not given: plan_weight_decay() */
+        bool weight_decay_given;
         double party_dropout; /* in a step each party is left out with this probability */
         uint64_t seed;        /* of the public schedule only */
         bool seed_given;
@@ -257,6 +259,9 @@ uint32_t plan_withstands(const struct plan *p);
  */
 enum plan_metric plan_best_by(const struct plan *p);
 
+/* What training.weight_decay is where it is not given: that of the optimizer. */
+double plan_weight_decay(const struct plan *p);
+
 /* The defaults of the table: seed not given, shape all zero. */
 void plan_defaults(struct plan *p);
 
@@ -264,8 +269,8 @@ void plan_defaults(struct plan *p);
  * matrix): STATUS_CONFIG. While shape.parties is 0 the shape counts as not yet known. */
 enum status plan_check(const struct plan *p, struct error *err) MUST_USE;
 
-/* Appends the canonical text (every key once, table order) to out.  seed_given and delta_given must
- * be true (CHECK): what is sent and signed leaves nothing open. */
+/* Appends the canonical text (every key once, table order) to out.  seed, delta and weight_decay
+ * must be given (CHECK): what is sent and signed leaves nothing open. */
 enum status plan_print(const struct plan *p, struct buf *out) MUST_USE;
 
 /* Reads a peer's text of n bytes: every key exactly once, in order, in range, in the canonical

@@ -82,7 +82,7 @@ const struct key plan_keys[PLAN_KEYS_N] = {
          "so the sum has the embedding of a party whose result never comes.  clear: the server "
          "sees every embedding; the measured baseline, which default policies refuse."},
     {"protocol.pbm.trials", KEY_U32, AT(protocol.pbm.trials), .lo = 1, .hi = PLAN_TRIALS_MAX,
-     .fallback = "64",
+     .fallback = "256",
      .help = "b, the number of coin flips per coordinate; also read by "
              "gaussian.match paper and equal_rdp."},
     {"protocol.pbm.beta", KEY_REAL, AT(protocol.pbm.beta), .lo = 0, .hi = PLAN_BETA_MAX,
@@ -224,12 +224,12 @@ const struct key plan_keys[PLAN_KEYS_N] = {
          "once: every row, of training and of test, is released once in the whole run, nothing "
          "goes down, and the head trains for all epochs on the sums that the server kept; every "
          "party's model.train has to be frozen."},
-    {"training.batch", KEY_U32, AT(training.batch), .lo = 1, .hi = PLAN_WIDTH_MAX,
-     .fallback = "100", .help = "Rows per round."},
+    {"training.batch", KEY_U32, AT(training.batch), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "50",
+     .help = "Rows per round."},
     {"training.learning_rate", KEY_REAL, AT(training.learning_rate), .lo = 0, .hi = 1000,
-     .lo_open = true, .fallback = "0.01", .help = "Step size of head and bottoms."},
+     .lo_open = true, .fallback = "0.003", .help = "Step size of head and bottoms."},
     {"training.schedule", KEY_CHOICE, AT(training.schedule), .choices = schedules,
-     .fallback = "constant",
+     .fallback = "cosine",
      .help =
          "Step size over time; inverse_sqrt divides it by the root of the local iterations, "
          "inverse_sqrt_parties by the root of these times the parties; cosine takes it down to 0 "
@@ -243,23 +243,25 @@ const struct key plan_keys[PLAN_KEYS_N] = {
     {"training.step.factor", KEY_REAL, AT(training.step.factor), .lo = 0, .hi = 1, .lo_open = true,
      .fallback = "0.1", .help = "What the step size is multiplied by at each of them."},
     {"training.optimizer", KEY_CHOICE, AT(training.optimizer), .choices = optimizers,
-     .fallback = "sgd",
+     .fallback = "adamw",
      .help = "The rule of a step; adamw is adam whose weights decay apart from it."},
-    {"training.weight_decay", KEY_REAL, AT(training.weight_decay), .lo = 0, .hi = 1000,
-     .fallback = "0",
+    {"training.weight_decay", KEY_AUTO, AT(training.weight_decay),
+     .given = AT(training.weight_decay_given) - AT(training.weight_decay), .lo = 0, .hi = 1000,
+     .fallback = "auto",
      .help =
          "lambda, for all weights of head and bottoms: under adamw each step first takes the step "
          "size times lambda of them away, under the others the loss has lambda / 2 times the sum "
-         "of their squares besides."},
+         "of their squares besides.  auto: 1 under adamw, else 0."},
     {"training.class_weights", KEY_CHOICE, AT(training.class_weights), .choices = class_weights,
      .fallback = "none",
      .help =
          "balanced: in training a row counts by n / (classes times the rows of its class), of "
          "the n training rows, so that each class weighs the same; of several labels 0 and 1 do "
          "so in each."},
-    {"training.scale_targets", KEY_BOOL, AT(training.scale_targets), .fallback = "false",
+    {"training.scale_targets", KEY_BOOL, AT(training.scale_targets), .fallback = "true",
      .help = "Regression: inside training a label is (label - mean) / deviation, of the training "
-             "labels.  Losses, scores and predictions are in the label's own unit, and the head's "
+             "labels; of classes it says nothing.  Losses, scores and predictions are in the "
+             "label's own unit, and the head's "
              "package has both numbers."},
     {"training.party_dropout", KEY_REAL, AT(training.party_dropout), .lo = 0, .hi = 0.9,
      .fallback = "0",

@@ -311,15 +311,9 @@ static bool weights_of_regression(const struct plan *p)
     return p->training.class_weights != CLASS_WEIGHTS_NONE && task_of(p)->scores == TASK_OF_VALUES;
 }
 
-static bool scale_of_classes(const struct plan *p)
-{
-    return p->training.scale_targets && p->model.task != TASK_REGRESSION &&
-           p->model.task != TASK_AUTO;
-}
-
 static bool scale_by_many(const struct plan *p)
 {
-    return p->training.scale_targets && p->protocol.local_view == VIEW_REFRESHED;
+    return task_scales(p) && p->protocol.local_view == VIEW_REFRESHED;
 }
 
 static bool stop_on(const struct plan *p, enum plan_split split)
@@ -392,15 +386,11 @@ static const struct plan_rule of_task[] = {
      .key = "training.class_weights",
      .with = {"model.task"},
      .reason = "regression has no classes"},
-    {.broken = scale_of_classes,
-     .key = "training.scale_targets",
-     .with = {"model.task"},
-     .reason = "classes have no scale: it is of regression"},
     {.broken = scale_by_many,
      .key = "training.scale_targets",
-     .with = {"protocol.local_view"},
-     .reason = "a party that computes the loss itself takes labels as they are: it needs "
-               "local_view stale"},
+     .with = {"protocol.local_view", "model.task"},
+     .reason = "a party that computes the loss itself takes labels as they are: local_view stale, "
+               "or false"},
     {.broken = stop_never_measured,
      .key = "training.evaluate_every",
      .with = {"training.stop.split", "training.stop.metric"},

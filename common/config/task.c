@@ -64,6 +64,11 @@ uint32_t task_targets(const struct plan *p)
     return task_of(p)->scores == TASK_OF_LABELS ? p->shape.outputs : 1;
 }
 
+bool task_scales(const struct plan *p)
+{
+    return p->training.scale_targets && task_of(p)->scores == TASK_OF_VALUES;
+}
+
 bool task_has_metric(const struct task *t, enum plan_metric m)
 {
     switch (m) {

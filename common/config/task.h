@@ -42,6 +42,8 @@ const struct task *task_of(const struct plan *p);
 uint32_t task_outputs(const struct plan *p);
 /* Labels that a row has: as many as there are outputs under multilabel, else one. */
 uint32_t task_targets(const struct plan *p);
+/* training.scale_targets, which acts on values alone. */
+bool task_scales(const struct plan *p);
 /* Is it a score of such a task?  The loss is one of every task, METRIC_NONE of none. */
 bool task_has_metric(const struct task *t, enum plan_metric m);
 

@@ -189,7 +189,7 @@ static enum status pair_target(struct buf *out, const struct package *p)
 {
     char text[64];
 
-    if (p->role != PACKAGE_HEAD || !p->plan.training.scale_targets)
+    if (p->role != PACKAGE_HEAD || !task_scales(&p->plan))
         return STATUS_OK;
     snprintf(text, sizeof text, "%.9g,%.9g", (double)p->center, (double)p->spread);
     return pair_text(out, "target", text);

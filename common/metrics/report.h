@@ -1,5 +1,5 @@
 /* report.h -- what a run says about itself: summary.json at its end, a line of metrics.jsonl at
- * each evaluation, one progress line for a terminal.
+ * each evaluation.  Its line for a terminal is in report_progress.h.
  *
  * The names in the JSON are an interface (docs/operating.md); numbers are numbers, and what does
  * not apply is absent.  JSON knows no infinity: an infinite epsilon is left out, its claim stays
@@ -31,7 +31,6 @@ enum {
     REPORT_BINS_MAX = 16,
     REPORT_NAME_MAX = 63,
     REPORT_HEX_CHARS = 64,
-    REPORT_PROGRESS_MAX = 256, /* bytes of a progress line with its final 0 */
 };
 
 /* One party, as the server saw it or as it saw itself.  Its frame bytes come from the traffic. */
@@ -164,20 +163,5 @@ enum status report_append(const char *path, const struct report_evaluation *e,
  * earlier process of the run. */
 enum status report_append_once(const char *path, const struct report_evaluation *e,
                                struct error *err) MUST_USE;
-
-struct report_progress {
-    double epoch, epochs;
-    double loss;
-    const char *split, *metric_name; /* metric_name NULL: none yet */
-    double metric;
-    uint64_t bytes; /* frames of all kinds, both directions */
-    double rounds_per_s;
-    const char *slow; /* who is waited for; NULL: nobody */
-    uint32_t missing; /* parties that the last training round closed without */
-    struct report_degraded degraded;
-};
-
-/* The line without a line end, cut to REPORT_PROGRESS_MAX. */
-void report_progress_line(char out[REPORT_PROGRESS_MAX], const struct report_progress *p);
 
 #endif

@@ -92,7 +92,7 @@ size_t nn_head_bytes(const struct plan *p, uint32_t rows_max)
     weights = sizeof(float) * weights_of(&h, p);
     return nn_net_bytes(&spec) + sizeof(float) * rows_max * (size_t)h.outputs + MEM_ALIGNMENT +
            (weights > 0 ? weights + MEM_ALIGNMENT : 0) +
-           (p->training.scale_targets ? sizeof(float) * rows_max + MEM_ALIGNMENT : 0);
+           (task_scales(p) ? sizeof(float) * rows_max + MEM_ALIGNMENT : 0);
 }
 
 enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
@@ -113,7 +113,7 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
         h->class_weight = arena_alloc(a, h->weights, sizeof(float));
     if (h->dlogits == NULL || (h->weights > 0 && h->class_weight == NULL))
         return STATUS_MEMORY;
-    if (p->training.scale_targets) {
+    if (task_scales(p)) {
         h->scaled = arena_alloc(a, rows_max, sizeof(float));
         if (h->scaled == NULL)
             return STATUS_MEMORY;

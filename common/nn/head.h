@@ -62,7 +62,7 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
  * multilabel this is so of each label, with its two classes and the rows where it is known. */
 void nn_head_weigh(struct nn_head *h, const float *target, size_t n);
 
-/* Under training.scale_targets: by the n labels of all training rows; else nothing.  Labels that
+/* Under task_scales: by the n labels of all training rows; else nothing.  Labels that
  * are all the same have no deviation: 1. */
 void nn_head_scale(struct nn_head *h, const float *target, size_t n);
 

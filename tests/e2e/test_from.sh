@@ -7,6 +7,7 @@ cd "$dir" || exit 6
 
 # All rows in one batch and a constant rate: where a step is cannot matter, nor in which epoch.
 whole='--parties 3 --seed 4 --set protocol.aggregation=clear --set protocol.encoding=float32 --set training.batch=453'
+whole="$whole --set training.optimizer=sgd --set training.schedule=constant"
 run() { # EPOCHS OUT OPTIONS...
     epochs=$1 out=$2
     shift 2

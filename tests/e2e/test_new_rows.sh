@@ -86,6 +86,6 @@ kind clear exact --set protocol.aggregation=clear --set protocol.encoding=float3
 # Between two points of the grid float32 and numpy may each take the other one: they are near each other.
 kind fixed exact --set protocol.encoding=fixed --set protocol.fixed.bits=22
 kind pbm law --set model.task=regression --set model.output=identity --set model.embedding=1 \
-    --set training.learning_rate=0.001
+    --set training.scale_targets=false
 
 closing

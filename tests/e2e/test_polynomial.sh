@@ -66,7 +66,8 @@ expect 0 '% of the input values of training batches were beyond protocol.fedvs.x
 # --- the batches of fedvs ---
 
 # shellcheck disable=SC2086 # words
-expect 0 '' 'coded rows in clear' run coded-rows --set training.epochs=20 --set protocol.fedvs.segments=5 $clear
+expect 0 '' 'coded rows in clear' run coded-rows --set training.epochs=20 --set training.batch=100 \
+    --set protocol.fedvs.segments=5 $clear
 holds coded-rows 'S["rounds"] == 100 and S["epochs"] == 20' 'are 5 rounds of 20 each an epoch'
 holds coded-rows 'S["test"]["accuracy"] > 0.88 and S["test"]["auc"] > 0.95' 'and teach as well'
 holds coded-rows 'S["model_sha256"]["head"] != other["model_sha256"]["head"]' 'by other batches' clear

@@ -49,7 +49,7 @@ for fusion in sum mean concat; do
 done
 
 # fedvs has dealt its training and test rows in shares; others are predicted in masked sums.
-polynomial='--set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.batch=90'
+polynomial='--set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.batch=90 --set training.optimizer=sgd'
 # shellcheck disable=SC2086 # words
 {
     kind 3 fedvs 10000 --set protocol.aggregation=fedvs $polynomial --party '*:model.polynomial.degree=2'

@@ -152,7 +152,8 @@ expect 0 '(the most there may be)' 'a term at its end says so' price --trials 1 
     --epsilon 20
 
 # --- a party prices a plan before it runs ---
-timeout 600 "$vfl" cluster --quiet --out run --seed 3 --parties 3 --set training.epochs=1 || not_ok 'a run'
+timeout 600 "$vfl" cluster --quiet --out run --seed 3 --parties 3 --set training.epochs=1 \
+    --set protocol.pbm.trials=64 || not_ok 'a run'
 party="${VFL_BIN:-$root/build/bin}/vfl-party -c run/party-1/config.yaml"
 same 'pbm 64 0.25 16384 49152 16 3 raw | disclosed to parties | 569 of 569' "$(python3 -c '
 import csv, json

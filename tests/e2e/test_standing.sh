@@ -82,7 +82,7 @@ plan nonsense 'training: {epochs: -1}'
 printf '\377\n' >latin.yaml
 head -c 10000000 /dev/zero | tr '\0' '\001' >large.yaml # of which JSON makes six times as much
 expect 2 'latin.yaml: no text in UTF-8' 'a plan that is no text' job submit train latin.yaml
-expect 2 'model, --absent, --by: no text in UTF-8' 'an option that is none' \
+expect 2 'model, --absent: no text in UTF-8' 'an option that is none' \
     job submit predict --model "$(printf '\377')" first.yaml
 with_little_memory() (
     # shellcheck disable=SC3045 # dash and bash have it
@@ -120,7 +120,7 @@ expect 0 'job 2' 'and a log' job log 2
 cut -d, -f1 run/data/party-1-test.csv | sed -n '2,21p' >ids
 same 3 "$(job submit predict --by risk-desk ids)" 'predictions'
 expect 0 completed 'are played' job wait 3
-same 4 "$(grep -l 'for risk-desk$' server.log party-?.log | wc -l)" 'for whom is in the log of every side'
+same 4 "$(grep -l 'for risk-desk' server.log party-?.log | wc -l)" 'for whom is in the log of every side'
 job scores 3 >scores.csv
 same "$(cat ids)" "$(tail -n +2 scores.csv | cut -d, -f1)" 'a score for each id'
 

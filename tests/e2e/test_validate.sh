@@ -7,7 +7,8 @@
 cd "$dir" || exit 6
 
 # The third evaluation or so is the best, and three more are not better.
-learn='--set training.optimizer=adam --set training.learning_rate=0.2 --set training.best_by=loss'
+learn='--set training.optimizer=adam --set training.schedule=constant'
+learn="$learn --set training.learning_rate=0.2 --set training.best_by=loss"
 
 run() { # OUT OPTIONS...
     out=$1

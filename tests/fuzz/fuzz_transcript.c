@@ -25,6 +25,7 @@ static struct plan plan_of(uint8_t choice)
     p.model.head.n = 0;
     p.training.batch = 4;
     p.training.seed_given = true;
+    p.training.weight_decay_given = true;
     p.privacy.delta_given = true;
     if (choice % PLANS == 1) {
         p.protocol.aggregation = AGGREGATION_CLEAR;

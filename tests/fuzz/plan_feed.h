@@ -75,6 +75,7 @@ static inline void plan_feed_training(struct feed *f, struct plan *p)
     p->training.optimizer = (enum plan_optimizer)feed_among(f, OPTIMIZER_SGD, OPTIMIZER_ADAMW);
     p->training.seed = feed_number(f, 8);
     p->training.seed_given = true;
+    p->training.weight_decay_given = true;
     p->privacy.delta_given = true;
     p->training.evaluate_every = (double)plan_feed_size(f, 0, 32, 100000 * 16) / 16;
     p->training.evaluate_train = feed_byte(f) % 2 > 0;

@@ -10,6 +10,49 @@
 /* Each job, and how often somebody whom the server has made unwelcome comes again. */
 static const uint64_t JOB_US = 600000000, RECONNECT_US = 1000000;
 
+/* Rows that come one after another, a few at a time: those of an open job. */
+static struct rows_to_come {
+    uint32_t next, end, lot;
+    char text[64];
+} to_come;
+
+static uint32_t take_rows(void *owner, uint32_t most, struct wire_bytes *ids)
+{
+    struct rows_to_come *r = owner;
+    const uint32_t left = r->end - r->next;
+    size_t used = 0;
+
+    r->lot = left < most ? left : most;
+    for (uint32_t i = 0; i < r->lot; i++)
+        used += (size_t)snprintf(r->text + used, sizeof r->text - used, "%u\n", r->next + i);
+    *ids = (struct wire_bytes){(const uint8_t *)r->text, used};
+    return r->lot;
+}
+
+/* Who comes next asks for the rows of a round that came to nothing in one half of the places. */
+static bool ask_again(void *owner)
+{
+    const struct rows_to_come *r = owner;
+
+    return r->next % 2 == 0;
+}
+
+static void take_scores(void *owner, const float *scores, const bool *missing)
+{
+    struct rows_to_come *r = owner;
+
+    (void)scores, (void)missing;
+    r->next += r->lot;
+    r->lot = 0;
+}
+
+static bool has_all(void *owner)
+{
+    const struct rows_to_come *r = owner;
+
+    return r->next == r->end;
+}
+
 static struct standing_question draw(const struct pair *p, struct dice *d)
 {
     const uint32_t rows = p->options.predicted;
@@ -67,6 +110,11 @@ void questions_draw(struct pair *p)
     p->questions_n = dice_between(&d, 1, PAIR_QUESTIONS_MAX);
     for (size_t i = 0; i < p->questions_n; i++)
         p->question[i] = draw(p, &d);
+    for (size_t i = 0; i < p->questions_n; i++) {
+        struct dice own = dice_of(p->seed, DRAW_QUESTIONS, 1 + i);
+
+        p->question[i].opens = dice_percent(&own, 30) && !p->question[i].contributes;
+    }
     draw_death(p, &d);
 }
 
@@ -82,10 +130,18 @@ static void start_who_was_stopped(struct sim *s)
 
 void questions_play(const struct pair *p, struct sim *s)
 {
+    static const struct server_feed feed = {&to_come, take_rows, ask_again, take_scores, has_all};
+
     for (size_t i = 0; i < p->questions_n && !standing_plays(s); i++) {
-        const struct standing_job job = {
+        struct standing_job job = {
             .kind = STANDING_PREDICT, .plan = p->plan, .asked = p->question[i]};
 
+        if (job.asked.opens) {
+            to_come =
+                (struct rows_to_come){job.asked.first, job.asked.first + job.asked.rows, 0, ""};
+            job.asked.feed = &feed;
+            job.asked.idle_ms = 1000;
+        }
         start_who_was_stopped(s);
         standing_play(s, &job);
         sim_run(s, JOB_US);
@@ -100,8 +156,11 @@ void questions_print(const struct pair *p, FILE *to)
         fprintf(to,
                 "  job %zu: %srows %u to %u of %u%s%s, rounds of %u, left out %llx, denied %llx, "
                 "mixed %u\n",
-                i + 1, q->contributes ? "contributions of " : "", q->first, q->first + q->rows - 1,
-                p->options.predicted, q->twice ? ", twice" : "",
+                i + 1,
+                q->contributes ? "contributions of "
+                : q->opens     ? "as they come "
+                               : "",
+                q->first, q->first + q->rows - 1, p->options.predicted, q->twice ? ", twice" : "",
                 q->anew ? ", those that were answered, too" : "", q->batch,
                 (unsigned long long)q->absent, (unsigned long long)q->denied, q->mixes);
     }

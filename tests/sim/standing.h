@@ -25,6 +25,7 @@ struct standing_question {
     const struct server_feed *feed;
     void (*begins)(void *owner);
     uint32_t idle_ms;
+    bool opens;       /* whoever plays it has a feed (tests/interference) */
     uint64_t denied;  /* parties (bits) of whom the server says, wrongly, that they are away */
     bool contributes; /* of everybody, without each one, and without `absent`: contributions */
     uint32_t mixes;   /* and with the first column of this party mixed up, from 1; 0: nobody's */

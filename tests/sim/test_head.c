@@ -76,6 +76,8 @@ static struct plan plan_of(const struct shape *s)
     p.model.head = (struct plan_widths){s->hidden, {7, 6}};
     p.model.head_activation = (uint32_t)s->activation;
     p.training.learning_rate = 0.125;
+    p.training.optimizer = OPTIMIZER_SGD;
+    p.training.schedule = SCHEDULE_CONSTANT;
     p.shape.parties = PARTIES;
     p.shape.outputs = s->outputs;
     return p;

@@ -198,6 +198,15 @@ static void try_key(struct mis_tally *t, const struct key *k)
     static const char *const seeds[] = {
         "random", "-1", "18446744073709551615", "18446744073709551616", "", "7x", NULL};
 
+    static const char *const names[] = {"0123456789abcdef",  "0123456789abcdef-2",
+                                        "0123456789abcde",   "served",
+                                        "../../etc/passwd",  "[0123456789abcdef]",
+                                        " 0123456789abcdef", "\"0123456789abcdef\"",
+                                        "\x1b[2J",           NULL};
+    static const char *const digests[] = {
+        "0101010101010101010101010101010101010101010101010101010101010101",
+        "01010101010101010101010101010101010101010101010101010101010101", "0", "[]", NULL};
+
     if (k->type == KEY_U32 || k->type == KEY_U64 || takes_reals(k))
         try_number(t, k);
     else if (k->choices != NULL)
@@ -208,6 +217,10 @@ static void try_key(struct mis_tally *t, const struct key *k)
         try_texts(t, k, lists);
     else if (k->type == KEY_SEED)
         try_texts(t, k, seeds);
+    else if (k->type == KEY_TEXT)
+        try_texts(t, k, names);
+    else if (k->type == KEY_SHA256)
+        try_texts(t, k, digests);
     else
         fail_msg("%s: a type that no plan has", k->path);
 }

@@ -40,6 +40,7 @@ static int set_up(void **state)
     plan.training.epochs = 4;
     plan.training.batch = 10;
     plan.training.seed_given = true;
+    plan.training.weight_decay_given = true;
     plan.privacy.delta_given = true;
     plan.shape.parties = PARTIES;
     plan.shape.train_rows = 100;

@@ -250,6 +250,7 @@ static void begin_walk(struct walk *w)
     *plan = price.plan;
     plan->training.seed = draw(1000); /* the server's, which the price did not know */
     plan->training.seed_given = true;
+    plan->training.weight_decay_given = true;
     w->course.self = in.self;
     agenda_make(&w->course.agenda, plan);
     assert_int_equal(schedule_init(&w->course.schedule, agenda_seed(plan, in.self),

@@ -114,14 +114,24 @@ static bool check_parties(const struct tree *v, char reason[KEYS_REASON_MAX])
     return refuse(reason, "takes a whole number from 1 to 256");
 }
 
+/* Options of vfl cluster that take any text. */
+static bool is_text(const char *key)
+{
+    static const char *const texts[] = {"data",     "columns", "label_map", "label", "id",
+                                        "positive", "group",   "delimiter", NULL};
+
+    for (const char *const *t = texts; *t != NULL; t++) {
+        if (strcmp(key, *t) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
                         char reason[KEYS_REASON_MAX])
 {
-    bool text =
-        strcmp(key, "data") == 0 || strcmp(key, "columns") == 0 || strcmp(key, "label_map") == 0;
-
     *file = strcmp(key, "train") == 0 || strcmp(key, "test") == 0;
-    if (text || *file)
+    if (is_text(key) || *file)
         return (value->kind == TREE_SCALAR && value->text[0] != 0) ||
                refuse(reason, "takes a single text");
     if (strcmp(key, "idx_train") == 0 || strcmp(key, "idx_test") == 0) {
@@ -137,5 +147,6 @@ bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
                refuse(reason, "takes a single text, as behind --link");
     return refuse(reason,
                   "unknown here; known are data, train, test, idx_train, idx_test, parties, "
-                  "columns, label_map, netns, netns_link, strict_policy");
+                  "columns, label_map, label, id, positive, group, delimiter, netns, netns_link, "
+                  "strict_policy");
 }

@@ -19,6 +19,7 @@ root=${ROOT:-$here/../../..}
 # many as 2^31 - 1 holds with a proof; only fedvs reads them and w_max.
 f="--set protocol.fedvs"
 data_of() { # DATA
+    echo "--set training.optimizer=sgd --set training.schedule=constant"
     case $1 in
     default-credit)
         echo "--train $credit --parties 11 --party *:model.polynomial.degree=2"

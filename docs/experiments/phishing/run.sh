@@ -53,6 +53,7 @@ grep -v '^#' "$here/settings.txt" | grep "^$only" | while read -r encoding init 
         # shellcheck disable=SC2086 # $plan is a list of words
         "$vfl" cluster --quiet --train "$data" --parties 5 --seed "$seed" --out "$work/run" \
             $plan --set model.init="$init" --set training.epochs="$epochs" --set training.evaluate_train=true \
+            --set training.optimizer=sgd --set training.schedule=constant \
             --set training.batch=100 --set training.learning_rate=0.01 --set model.embedding=16 \
             --party '*:data.scale=fit' --party '*:model.layers=[64,64]' </dev/null
         "$here/collect.py" "$work/run" "$encoding" "$init" "$seed" "$to"

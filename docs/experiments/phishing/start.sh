@@ -19,7 +19,8 @@ for init in glorot he torch; do
     for seed in ${SEEDS:-1 2 3}; do
         "$here/../../../deploy/vfl" cluster --quiet --train "$1" --parties 5 --seed "$seed" --out "$work/run" \
             --set model.init="$init" --set training.epochs=0.01 --set training.evaluate_every=0 \
-            --set training.learning_rate=1e-30 \
+            --set training.learning_rate=1e-30 --set training.optimizer=sgd --set training.schedule=constant \
+            --set protocol.pbm.trials=64 --set model.embedding=16 \
             --party '*:data.scale=fit' --party '*:model.layers=[64,64]' </dev/null
         for who in server party-1 party-2 party-3 party-4 party-5; do
             mkdir -p "$2/start/$init-$seed/$who"

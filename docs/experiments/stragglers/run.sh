@@ -54,7 +54,8 @@ one() { # DATA ARM BEFORE EPOCHS SEED
     # shellcheck disable=SC2046,SC2086 # lists of words
     "$here/../../../deploy/vfl" cluster --quiet --seed "$5" --out "$out" $data $arm $(delays_of $parties "$3") \
         --set training.epochs="$4" --set training.evaluate_every=0.25 --set model.init=he \
-        --party '*:data.scale=fit' --party '*:model.layers=[64,64]' </dev/null
+        --set training.optimizer=sgd --set training.schedule=constant --set protocol.pbm.trials=64 \
+        --set model.embedding=16 --party '*:data.scale=fit' --party '*:model.layers=[64,64]' </dev/null
     "$here/collect.py" "$out" "$1" "$2" "$3" "$5" "$to"
     rm -rf "$out"
     echo "$1 $2 $3 $5"

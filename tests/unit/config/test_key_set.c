@@ -442,7 +442,7 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_int_equal(p->model.head_activation, ACTIVATION_RELU);
     assert_int_equal(p->protocol.encoding, ENCODING_PBM);
     assert_int_equal(p->protocol.aggregation, AGGREGATION_MASKED);
-    assert_int_equal(p->protocol.pbm.trials, 64);
+    assert_int_equal(p->protocol.pbm.trials, 256);
     assert_true(p->protocol.pbm.beta == 0.25 && p->protocol.clip == 1);
     assert_int_equal(p->protocol.fixed.bits, 16);
     assert_int_equal(p->protocol.coded.segments, 1);
@@ -457,12 +457,16 @@ static void test_defaults_are_those_of_the_design(void **state)
     assert_int_equal(p->protocol.deadline_ms, 5000);
     assert_int_equal(p->protocol.patience_ms, 60000);
     assert_int_equal(p->protocol.local_iterations, 1);
-    assert_true(p->training.epochs == 10 && p->training.batch == 100);
-    assert_true(p->training.learning_rate == 0.01 && p->training.evaluate_every == 1);
+    assert_true(p->training.epochs == 10 && p->training.batch == 50);
+    assert_true(p->training.learning_rate == 0.003 && p->training.evaluate_every == 1);
     assert_false(p->training.evaluate_train || p->training.seed_given);
     assert_int_equal(p->training.stop.metric, METRIC_NONE);
     assert_true(p->privacy.delta == 1e-5 && !p->privacy.delta_given && p->privacy.max_epsilon == 0);
-    assert_true(p->training.weight_decay == 0 && p->training.warmup == 0);
+    assert_true(p->training.warmup == 0 && p->training.scale_targets);
+    assert_int_equal(p->training.optimizer, OPTIMIZER_ADAMW);
+    assert_int_equal(p->training.schedule, SCHEDULE_COSINE);
+    assert_false(p->training.weight_decay_given);
+    assert_true(plan_weight_decay(p) == PLAN_ADAMW_DECAY);
     assert_int_equal(c.server.connections_per_address, 4);
     assert_int_equal(c.server.inject.crash_at_round, 0);
     assert_string_equal(c.server.listen, "");
@@ -485,8 +489,8 @@ static void test_the_default_policy_admits_what_can_be_hidden_and_nothing_else(v
     assert_false(p->aggregation[AGGREGATION_CLEAR]);
     assert_string_equal(p->roster_sha256, "");
     assert_string_equal(c.party.scale, "fit");
-    assert_int_equal(c.party.layers.n, 2);
-    assert_int_equal(c.party.layers.width[1], 64);
+    assert_int_equal(c.party.layers.n, 1);
+    assert_int_equal(c.party.layers.width[0], 64);
 }
 
 /* The one way into YAML for text of others. */

@@ -81,7 +81,7 @@ static void test_a_rule_points_at_what_was_given(void **state)
         ":11: protocol.local_view: refreshed puts a party's new embedding in the place of the one "
         "that the round's sum has of it, so everybody's must be there: it needs straggler wait");
     refuse(GOOD "protocol: {fedvs: {segments: 3}, aggregation: clear}\n",
-           ":9: training.batch: must be a multiple of protocol.fedvs.segments (batch 100, segments "
+           ":9: training.batch: must be a multiple of protocol.fedvs.segments (batch 50, segments "
            "3) (here: protocol.fedvs.segments)");
     refuse_set("protocol.gaussian.match=sigma",
                "--set protocol.gaussian.match=sigma: protocol.gaussian.sigma: must be given (above "
@@ -95,7 +95,7 @@ static void test_a_file_needs_only_its_required_keys(void **state)
     (void)state;
     pass(GOOD, NULL);
     assert_string_equal(c.listen, "127.0.0.1:0");
-    assert_int_equal(c.plan.protocol.pbm.trials, 64);
+    assert_int_equal(c.plan.protocol.pbm.trials, 256);
     assert_string_equal(c.labels_test, "");
 }
 

@@ -19,6 +19,7 @@ static void example(struct plan *p)
     p->model.head = (struct plan_widths){2, {64, 32}};
     p->training.seed = UINT64_C(18446744073709551557);
     p->training.seed_given = true;
+    p->training.weight_decay_given = true;
     p->privacy.delta_given = true;
     p->training.learning_rate = 0.1;
     p->privacy.delta = 1e-6;

@@ -200,6 +200,7 @@ static void test_a_plan_with_such_noise_is_refused_by_who_is_sent_it(void **stat
     for (int k = 0; k < 2; k++) {
         set_sigma(k == 0 ? 1e-300 : 0.5);
         p.training.seed_given = true;
+        p.training.weight_decay_given = true;
         p.privacy.delta_given = true;
         buf_init(&text, PLAN_TEXT_MAX);
         assert_int_equal(plan_print(&p, &text), STATUS_OK);

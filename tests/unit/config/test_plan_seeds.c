@@ -87,6 +87,7 @@ static void printed(size_t i, struct buf *text)
 
     plan_defaults(&p);
     p.training.seed_given = p.privacy.delta_given = true;
+    p.training.weight_decay_given = true;
     p.shape.parties = 5;
     p.shape.train_rows = 8844;
     p.shape.test_rows = 2211;

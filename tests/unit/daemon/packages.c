@@ -52,6 +52,7 @@ static void of_run(struct package *p)
     p->plan.training.batch = 4;
     p->plan.training.seed = 7;
     p->plan.training.seed_given = p->plan.privacy.delta_given = true;
+    p->plan.training.weight_decay_given = true;
     p->plan.shape.parties = 2;
     p->plan.shape.train_rows = 8;
     p->plan.shape.outputs = 2;

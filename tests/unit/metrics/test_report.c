@@ -510,49 +510,6 @@ static void test_report_appends_once_what_an_earlier_process_may_have_written(vo
     assert_int_equal(report_append_once(scratch_dir(), &e, &err), STATUS_IO);
 }
 
-static void test_report_progress_says_what_is_amiss_and_fits_its_line(void **state)
-{
-    char line[REPORT_PROGRESS_MAX], name[400];
-    struct report_progress p = {
-        .epoch = 1.5, .epochs = 10, .loss = 0.25, .bytes = 12345678, .rounds_per_s = 99.95};
-
-    (void)state;
-    report_progress_line(line, &p);
-    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  12.3 MB  100.0 rounds/s");
-    p.split = "train";
-    p.metric_name = "auprc";
-    p.metric = 0.9;
-    p.slow = "p3";
-    p.bytes = 999;
-    report_progress_line(line, &p);
-    assert_string_equal(line,
-                        "epoch 1.50/10  loss 0.2500  train auprc 0.9000  999 B  100.0 rounds/s"
-                        "  waiting for p3");
-    p.slow = p.metric_name = NULL;
-    p.missing = 4;
-    report_progress_line(line, &p);
-    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  999 B  100.0 rounds/s  4 missing");
-    report_degraded_set(&p.degraded, REPORT_VOID_ROUNDS, 1);
-    report_degraded_set(&p.degraded, REPORT_MISSING_UPLOADS, 400);
-    report_progress_line(line, &p);
-    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  999 B  100.0 rounds/s"
-                              "  4 missing, 1 void round");
-    p.missing = 0;
-    p.slow = "p3";
-    report_progress_line(line, &p);
-    assert_string_equal(line, "epoch 1.50/10  loss 0.2500  999 B  100.0 rounds/s"
-                              "  1 void round  waiting for p3");
-    p.missing = UINT32_MAX;
-    for (int k = 0; k < REPORT_DEGRADATIONS; k++)
-        report_degraded_set(&p.degraded, (enum report_degradation)k, UINT64_MAX);
-    memset(name, 'x', sizeof name - 1);
-    name[sizeof name - 1] = 0;
-    p.slow = p.metric_name = name;
-    p.loss = 1e300;
-    report_progress_line(line, &p);
-    assert_in_range(strlen(line), 1, REPORT_PROGRESS_MAX - 1);
-}
-
 static void test_predictions_name_whom_they_do_without(void **state)
 {
     json_t *root, *list;
@@ -583,7 +540,6 @@ int main(void)
         EACH(test_report_says_what_went_over_the_wire_until_an_evaluation),
         EACH(test_report_cuts_half_a_line_before_it_appends),
         EACH(test_report_appends_once_what_an_earlier_process_may_have_written),
-        EACH(test_report_progress_says_what_is_amiss_and_fits_its_line),
         EACH(test_predictions_name_whom_they_do_without),
     };
 
