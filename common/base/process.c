@@ -3,6 +3,7 @@
  */
 #include "common/base/process.h"
 
+#include <grp.h>
 #include <limits.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@ bool process_become_owner(const char *folder)
 
     if (geteuid() != 0 || stat(folder, &is) != 0 || is.st_uid == 0)
         return true;
-    return setegid(is.st_gid) == 0 && seteuid(is.st_uid) == 0;
+    return setgroups(0, NULL) == 0 && setgid(is.st_gid) == 0 && setuid(is.st_uid) == 0;
 }
 
 uint32_t process_files(uint32_t more)
