@@ -269,9 +269,13 @@ static enum status append_at(const char *path, const uint8_t *lines, size_t n, s
                              struct error *err)
 {
     int fd;
-    enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
+    enum status s;
     bool bad;
 
+    if (from > ANSWERS_FILE_MAX || n > ANSWERS_FILE_MAX - from) /* nobody would read it again */
+        return error_set(err, STATUS_IO, "%s: it is full, at %d bytes: no more are kept", path,
+                         (int)ANSWERS_FILE_MAX);
+    s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
     if (s != STATUS_OK)
         return s;
     /* Over what a crash has left behind the last whole line. */
