@@ -9,7 +9,7 @@
 shim=${DISK_FAULTS_SO:-$root/build/tests/lib/disk_faults.so}
 
 expect 0 '' 'an undisturbed run' timeout 600 "$vfl" cluster --quiet --out base --parties 2 --seed 7 \
-    --set training.epochs=4 --set protocol.patience_ms=15000 --set checkpoint_rounds=4 \
+    --set training.epochs=4 --set training.batch=100 --set protocol.patience_ms=15000 --set checkpoint_rounds=4 \
     --party '*:checkpoint_rounds=4' --party '*:model.layers=[8]'
 [ -e base/server/summary.json ] || closing
 same ' "rounds": 20,' "$(grep '"rounds"' base/server/summary.json)" 'has 20 rounds'

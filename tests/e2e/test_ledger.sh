@@ -27,7 +27,8 @@ run() {
     [ -n "$again" ] || rm -rf state-server
     rm -f state-server/address
     timeout 600 "$VFL_BIN/vfl-server" -c base/server/config.yaml --set state=state-server --set "training.seed=$seed" \
-        --set "state_key=$key" --set protocol.patience_ms=600000 --set training.epochs=2 "$@" >server.log 2>&1 &
+        --set "state_key=$key" --set protocol.patience_ms=600000 --set training.epochs=2 --set training.batch=100 \
+        --set protocol.pbm.trials=64 "$@" >server.log 2>&1 &
     server_pid=$!
     daemons="$daemons $server_pid"
     wait_until [ -s state-server/address ]

@@ -211,6 +211,6 @@ refused_by 5 'policy.max_epsilon' 'a plan over the budget' --set policy.max_epsi
 refused_by 5 'policy.max_releases.record' 'too many releases of a record' --set policy.max_releases.record=2
 refused_by 5 'policy.encodings' 'an encoding that the policy does not admit' --set 'policy.encodings=[fixed]'
 expect 2 'another plan' 'a folder that holds another plan' \
-    "$vfl" cluster --out base --seed 5 --parties 3 --set training.epochs=4 --party '*:model.layers=[8]'
+    "$vfl" cluster --out base --seed 5 --parties 3 --set training.epochs=2 --party '*:model.layers=[8]'
 
 closing

@@ -9,7 +9,7 @@ run() { # OUT ARGUMENTS...
     out=$1
     shift
     timeout 600 "$vfl" cluster --quiet --out "$out" --seed 5 --parties 3 --set training.epochs=4 \
-        --set model.embedding=2 --set protocol.pbm.trials=8 --set training.evaluate_every=0 \
+        --set model.embedding=2 --set protocol.pbm.trials=8 --set training.batch=100 --set training.evaluate_every=0 \
         --set protocol.patience_ms=30000 --party '*:model.layers=[6]' "$@"
 }
 
