@@ -73,6 +73,19 @@ expect 2 'http=0.0.0.0:8080: an address of loopback' 'another address than loopb
 expect 2 'http=127.0.0.1:0: needs stand: true' 'a server that does not stand' \
     "$VFL_BIN/vfl-server" -c run/server/config.yaml --set http=127.0.0.1:0
 
+no_token() { # WORDS WHAT: what is in the file is read from stdin
+    (umask 077 && cat >run/server/token.odd)
+    expect 2 "$1" "$2" "$VFL_BIN/vfl-server" -c run/server/config.yaml --set stand=true --set listen=127.0.0.1:0 \
+        --set http=127.0.0.1:0
+    rm run/server/token.odd
+}
+no_token 'no token of 64 hexadecimal digits' 'a token of other characters' <<EOF
+$(printf '%064d' 0 | tr 0 z)
+EOF
+{ printf 'a' && head -c 63 /dev/zero && echo; } | no_token 'no token of 64' 'nor one of a damaged file'
+(umask 077 && openssl rand -hex 32 >run/server/token)
+no_token 'the token of operator, too' 'nor a client with what is the operator'"'"'s' <run/server/token
+
 start server
 wait_until [ -s run/server/http ] || not_ok 'no port'
 for who in 1 2 3; do start $who; done
