@@ -1,8 +1,9 @@
-/* process.c -- starting over.
+/* process.c -- whose it is, and starting over.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/process.h"
 
+#include <grp.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ bool process_become_owner(const char *folder)
 
     if (geteuid() != 0 || stat(folder, &is) != 0 || is.st_uid == 0)
         return true;
-    return setegid(is.st_gid) == 0 && seteuid(is.st_uid) == 0;
+    return setgroups(0, NULL) == 0 && setgid(is.st_gid) == 0 && setuid(is.st_uid) == 0;
 }
 
 void process_exec_again(char **argv)

@@ -41,23 +41,6 @@ static void put_reached(struct report_json *j, json_t *root, const struct report
     report_json_count(j, o, "payload_bytes", r->payload_bytes);
 }
 
-static void put_best(struct report_json *j, json_t *root, const struct report_best *r)
-{
-    json_t *o;
-
-    if (!r->yes)
-        return;
-    report_json_real(j, root, "best_epoch", r->epoch);
-    if (r->metric == NULL)
-        return;
-    o = report_json_object(j, root, "best");
-    report_json_text(j, o, "metric", r->metric);
-    report_json_text(j, o, "split", "validate");
-    report_json_real(j, o, "value", r->value);
-    report_json_real(j, o, "epoch", r->epoch);
-    report_json_count(j, o, "round", r->round);
-}
-
 /* Left out when nothing of it applies. */
 static void put_degraded(struct report_json *j, json_t *parent, const struct report_degraded *d)
 {
@@ -343,7 +326,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_score(j, root, "train", &r->train);
     report_json_score(j, root, "validate", &r->validate);
     report_json_score(j, root, "test", &r->test);
-    put_best(j, root, &r->best);
+    report_best(j, root, &r->best);
     report_calibration(j, root, &r->calibrated);
     put_reached(j, root, &r->reached);
     if (r->spans != NULL)

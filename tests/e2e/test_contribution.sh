@@ -77,6 +77,7 @@ expect 0 'orders *16 of the parties' 'of seven parties some orders' \
 awk -F, -v OFS=, 'NR == 1 { print; next } { $NF = $NF ? "benign" : "\"malignant, they say\""; print }' all.csv >text.csv
 awk -F, -v OFS=, 'NR == 1 { print $0, "large"; next } { print $0, ($2 > 15) }' all.csv >several.csv
 clear='--set protocol.encoding=float32 --set protocol.aggregation=clear --set training.epochs=8'
+# Of rows that were trained on: noise that was learned by heart adds a little there.
 kind() { # FILE LABEL OPTIONS...
     of=$1 label=$2
     shift 2
@@ -84,8 +85,8 @@ kind() { # FILE LABEL OPTIONS...
     "$vfl" cluster --train "$of.csv" --label "$label" --columns "$columns" $clear --seed 5 --quiet --out "$of" "$@" ||
         not_ok "training $of"
     expect 0 'rows  *569' "$of" "$vfl" contribution --run "$of" --data "$of.csv" --resamples 2
-    within 'a party of noise adds little' -300 300 "$(value "$of" 1 p3 shapley)"
-    within 'another one more' 301 10000 "$(value "$of" 1 p1 shapley)"
+    within 'a party of noise adds little' -600 600 "$(value "$of" 1 p3 shapley)"
+    within 'another one more' 1200 10000 "$(value "$of" 1 p1 shapley)"
 }
 kind text label --positive benign
 kind several label+large

@@ -65,6 +65,6 @@ expect 1 '' 'and nothing is released' test -e unwritten/server/models
 
 expect 0 '^warning   .*far above that of guessing' 'a model that went astray is called one' \
     "$vfl" cluster --parties 2 --seed 5 --set protocol.aggregation=clear --set protocol.encoding=float32 \
-    --set training.learning_rate=900 --out astray
+    --set training.optimizer=sgd --set training.weight_decay=0 --set training.learning_rate=900 --out astray
 
 closing

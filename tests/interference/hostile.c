@@ -295,6 +295,7 @@ void hostile_alter(struct wire_msg *m, void *owner)
             spoil(&m->replay.gradient, &d);
         break;
     case WIRE_NONE:
+    case WIRE_BATCH: /* no job of these aligns */
     case WIRE_JOIN:
     case WIRE_BEHIND:
     case WIRE_HELLO:

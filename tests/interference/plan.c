@@ -312,15 +312,12 @@ size_t pair_plan_unmoved(const bool moved[PLAN_KEYS_N])
 
 void pair_draw_plan(struct pair *p, struct dice *d)
 {
-    static const char *const begin[][2] = {{"training.epochs", "1"},
-                                           {"training.seed", "3"},
-                                           {"training.optimizer", "sgd"},
-                                           {"training.schedule", "constant"},
-                                           {"training.learning_rate", "0.01"},
-                                           {"training.weight_decay", "0"},
-                                           {"privacy.delta", "1e-5"},
-                                           {"model.embedding", "4"},
-                                           {"protocol.pbm.trials", "16"}};
+    static const char *const begin[][2] = {
+        {"training.epochs", "1"},           {"training.seed", "3"},
+        {"training.optimizer", "sgd"},      {"training.schedule", "constant"},
+        {"training.learning_rate", "0.01"}, {"training.weight_decay", "0"},
+        {"privacy.delta", "1e-5"},          {"model.embedding", "4"},
+        {"protocol.pbm.trials", "16"}};
     size_t tries = 2 * PLAN_KEYS_N;
     char batch[16];
 

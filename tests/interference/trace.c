@@ -117,6 +117,7 @@ static uint64_t without_content(struct trace *t, struct wire_msg *m, bool fedvs)
     case WIRE_HELLO: return of_hello(t, &m->hello, fedvs);
     case WIRE_CONFIRM: return fedvs ? of_confirm(t, &m->confirm) : 0;
     case WIRE_NONE:
+    case WIRE_BATCH: /* no job of these aligns */
     case WIRE_JOIN:
     case WIRE_OFFER:
     case WIRE_BEHIND:
@@ -164,6 +165,7 @@ static void describe(char *out, const struct wire_msg *m)
     case WIRE_REFUSE: snprintf(out, TRACE_WORDS_MAX, "%.150s", m->refuse.text); break;
     case WIRE_FINISH: snprintf(out, TRACE_WORDS_MAX, "%.150s", m->finish.text); break;
     case WIRE_NONE:
+    case WIRE_BATCH: /* no job of these aligns */
     case WIRE_JOIN:
     case WIRE_OFFER:
     case WIRE_BEHIND:

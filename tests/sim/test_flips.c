@@ -114,6 +114,7 @@ static const char *field_of(const struct wire_msg *a, const struct wire_msg *b)
         return a->finish.outcome != b->finish.outcome ? "finish.outcome" : "finish.other";
     case WIRE_REFUSE: return "refuse";
     case WIRE_NONE:
+    case WIRE_BATCH:
     case WIRE_HELLO:
     case WIRE_HELLOS:
     case WIRE_KINDS: break;
@@ -304,22 +305,44 @@ static void test_no_bit_of_what_was_missed_can_be_turned(void **state)
     every_bit(MIS_BEHIND, kinds, sizeof kinds / sizeof *kinds);
 }
 
-/* Nobody refuses in a run that completes: it lands where an upload should, and a broadcast. */
-static void test_no_bit_of_a_refusal_can_be_turned(void **state)
+/* No script has this message: it lands where an upload should, and a broadcast. */
+static void every_bit_of(struct wire_msg m)
 {
     struct mis_script *c = mis_script(MIS_MASKED);
-    struct wire_msg m = {.kind = WIRE_REFUSE, .refuse = {STATUS_KIND_PEER, "they are not mine", 0}};
-    struct buf refusal = {0};
+    struct buf packed = {0};
 
-    (void)state;
     assert_int_equal(wire_unpacker_init(&other, 1 << 20), STATUS_OK);
     mis_record(c);
-    mis_pack(&refusal, &m);
-    all_of(c, one_of(c, WIRE_UPLOAD), &refusal);
-    all_of(c, one_of(c, WIRE_BROADCAST), &refusal);
+    mis_pack(&packed, &m);
+    all_of(c, one_of(c, WIRE_UPLOAD), &packed);
+    all_of(c, one_of(c, WIRE_BROADCAST), &packed);
     mis_forget(c);
-    buf_deinit(&refusal);
+    buf_deinit(&packed);
     wire_unpacker_deinit(&other);
+}
+
+/* Nobody refuses in a run that completes. */
+static void test_no_bit_of_a_refusal_can_be_turned(void **state)
+{
+    (void)state;
+    every_bit_of((struct wire_msg){.kind = WIRE_REFUSE,
+                                   .refuse = {STATUS_KIND_PEER, "they are not mine", 0}});
+}
+
+/* In a job of alignments its tag sees to it (test_align.c). */
+static void test_no_bit_of_a_batch_in_a_round_can_be_turned(void **state)
+{
+    static const uint8_t entries[64] = {1}, tag[WIRE_TAG_BYTES] = {2},
+                         tally[WIRE_TALLY_BYTES] = {3};
+
+    (void)state;
+    every_bit_of((struct wire_msg){.kind = WIRE_BATCH,
+                                   .batch = {.generation = 1,
+                                             .step = 2,
+                                             .entries = {entries, sizeof entries},
+                                             .tag = {tag, sizeof tag},
+                                             .tallies = {tally, sizeof tally},
+                                             .common = 3}});
 }
 
 static void test_no_kind_of_message_was_left_out(void **state)
@@ -339,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_no_bit_of_shares_can_be_turned),
         cmocka_unit_test(test_no_bit_of_what_was_missed_can_be_turned),
         cmocka_unit_test(test_no_bit_of_a_refusal_can_be_turned),
+        cmocka_unit_test(test_no_bit_of_a_batch_in_a_round_can_be_turned),
         cmocka_unit_test(test_no_kind_of_message_was_left_out),
     };
 

@@ -126,8 +126,8 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
         ":11: privacy.dleta: unknown key, is it privacy.delta? (known here: delta, max_epsilon)");
     refuse(GOOD "shape: {parties: 3}\n",
            ":9: shape: unknown key (known here: listen, identity, roster, state, "
-           "state_key, checkpoint_rounds, stand, labels, insecure_peers, limits, predict, model, "
-           "protocol, training, data, privacy, inject)");
+           "state_key, checkpoint_rounds, stand, labels, insecure_peers, limits, predict, http, "
+           "serve, model, protocol, training, data, privacy, align, policy, inject)");
     refuse(GOOD "privacy: 3\n", ":9: privacy: is a section: it takes keys of its own, not a value");
     refuse(GOOD "model: {head: [\n",
            ":10: did not find expected node content while parsing a flow node");

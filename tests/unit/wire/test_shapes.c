@@ -153,7 +153,7 @@ static void test_numbers_of_the_source_are_those_of_the_structs(void **state)
         [WIRE_JOIN] = 1,    [WIRE_OFFER] = 2,    [WIRE_HELLO] = 3,     [WIRE_HELLOS] = 4,
         [WIRE_CONFIRM] = 5, [WIRE_CONFIRMS] = 6, [WIRE_BROADCAST] = 7, [WIRE_UPLOAD] = 8,
         [WIRE_FINISH] = 9,  [WIRE_REFUSE] = 10,  [WIRE_BEHIND] = 11,   [WIRE_REPLAY] = 12,
-        [WIRE_SHARE] = 13,  [WIRE_RELAY] = 14,   [WIRE_KEPT] = 15,
+        [WIRE_SHARE] = 13,  [WIRE_RELAY] = 14,   [WIRE_KEPT] = 15,     [WIRE_BATCH] = 16,
     };
 
     (void)state;
