@@ -91,6 +91,8 @@ wait_until [ -s run/server/http ] || not_ok 'no port'
 for who in 1 2 3; do start $who; done
 who_serves
 same 600 "$(stat -c %a run/server/token.predict)" 'the token of clients is its owner'"'"'s'
+same 413 "$(head -c 200000 /dev/zero | ask "$client" --data-binary @- --unix-socket run/server/control \
+    http://localhost/v1/models/served/predict)" 'what is asked is as short over the socket as over the port'
 
 # --- rows, and what is none ---
 same 200 "$(scores '["0", "4", "no,id", "0"]')" 'some ids of a request are answered'
