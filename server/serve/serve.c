@@ -210,7 +210,7 @@ static bool turns(const struct serve *s)
 
 bool serve_due(const struct serve *s)
 {
-    if (s->kept.syncing || s->turning)
+    if (s->kept.syncing || s->turning || now_of(s) < s->sync_again_us)
         return false;
     if (turns(s))
         return true;
@@ -273,7 +273,7 @@ void serve_sync_end(struct serve *s)
     }
     if (st != STATUS_OK) {
         log_error("kept answers: %s", err.text);
-        s->write_us = now_of(s) + SERVE_PAUSE_MS * 1000;
+        s->sync_again_us = now_of(s) + SERVE_PAUSE_MS * 1000;
     }
     if (!kept_changed(&s->kept))
         waiting_place(&s->waiting, s->run, s->outputs);
@@ -320,6 +320,8 @@ uint64_t serve_next(const struct serve *s)
 
     if (!s->kept.syncing)
         next = sooner(next, s->write_us);
+    if (s->sync_again_us > now_of(s))
+        next = sooner(next, s->sync_again_us);
     return s->paused_until_us > now_of(s) ? sooner(next, s->paused_until_us) : next;
 }
 

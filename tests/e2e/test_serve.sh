@@ -93,6 +93,15 @@ who_serves
 same 600 "$(stat -c %a run/server/token.predict)" 'the token of clients is its owner'"'"'s'
 same 413 "$(head -c 200000 /dev/zero | ask "$client" --data-binary @- --unix-socket run/server/control \
     http://localhost/v1/models/served/predict)" 'what is asked is as short over the socket as over the port'
+model=$(tail -n 1 run/server/models/served)
+mkdir "run/server/models/$model/answers"
+case $(scores '["nobody"]' ', "deadline_ms": 2500') in
+50[34]) ok 'where kept answers cannot be read nobody is asked' ;;
+*) not_ok 'asked, whatever was kept' ;;
+esac
+lines=$(grep -c 'kept answers: .*Is a directory' server.log)
+[ "$lines" -ge 1 ] && [ "$lines" -le 4 ] && ok 'and the log says so once a second' || not_ok "$lines lines in the log"
+rmdir "run/server/models/$model/answers"
 
 # --- rows, and what is none ---
 same 200 "$(scores '["0", "4", "no,id", "0"]')" 'some ids of a request are answered'
