@@ -56,7 +56,7 @@ struct serve {
     bool opened, stopping;
     uint64_t paused_until_us, write_us, noted_us;
     uint64_t sync_again_us; /* after one that failed: not before */
-    struct error found; /* by the thread: of the turn */
+    struct error found;     /* by the thread: of the turn */
     struct latency latency;
     struct serve_counts counts;
 };

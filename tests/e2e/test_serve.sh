@@ -93,6 +93,10 @@ who_serves
 same 600 "$(stat -c %a run/server/token.predict)" 'the token of clients is its owner'"'"'s'
 same 413 "$(head -c 200000 /dev/zero | ask "$client" --data-binary @- --unix-socket run/server/control \
     http://localhost/v1/models/served/predict)" 'what is asked is as short over the socket as over the port'
+echo nobody >one
+mv run/server/jobs jobs.aside
+expect 6 'jobs/1.ids' 'a job that cannot be written is refused, and why is said' job submit predict one
+mv jobs.aside run/server/jobs
 model=$(tail -n 1 run/server/models/served)
 mkdir "run/server/models/$model/answers"
 case $(scores '["nobody"]' ', "deadline_ms": 2500') in
