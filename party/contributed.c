@@ -9,18 +9,19 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* 0: there was no memory for it. */
-static uint32_t sets_of(uint32_t parties)
+/* Those of one job, which is of no more than COALITIONS_MAX. */
+static enum status sets_of(uint32_t *out, uint32_t parties)
 {
     struct coalition *list = mem_alloc(COALITIONS_MAX, sizeof *list);
     size_t n = 0;
+    enum status s = STATUS_MEMORY;
 
-    if (list != NULL &&
-        coalitions_list(list, &n, parties,
-                        parties <= COALITIONS_WHOLE_MAX ? 0 : COALITIONS_ORDERS) != STATUS_OK)
-        n = list == NULL ? 0 : COALITIONS_MAX;
+    if (list != NULL)
+        s = coalitions_list(list, &n, parties,
+                            parties <= COALITIONS_WHOLE_MAX ? 0 : COALITIONS_ORDERS);
     mem_free(list);
-    return (uint32_t)n;
+    *out = (uint32_t)n;
+    return s == STATUS_LIMIT ? STATUS_OK : s;
 }
 
 static enum status print_times(const struct price *p, const struct party_inputs *in, uint32_t times,
@@ -48,16 +49,19 @@ static enum status print_times(const struct price *p, const struct party_inputs 
 
 enum status contributed_print(const struct price *p, const struct party_inputs *in, struct buf *out)
 {
-    const uint32_t parties = (uint32_t)in->roster.n, sets = sets_of(parties),
-                   has = (uint32_t)in->model.schema.n, mixed = in->config.policy.contribute_columns;
+    const uint32_t parties = (uint32_t)in->roster.n, has = (uint32_t)in->model.schema.n,
+                   mixed = in->config.policy.contribute_columns;
+    uint32_t sets;
     enum status s;
 
     if (prediction_is_exact(&p->plan))
         return buf_printf(out, "# no contributions: sums are without noise\n");
-    s = buf_printf(out,
-                   "# contributions of all these rows, each %" PRIu32 " times, for %s of %" PRIu32
-                   " parties:\n",
-                   sets, parties <= COALITIONS_WHOLE_MAX ? "all sets" : "16 orders", parties);
+    s = sets_of(&sets, parties);
+    if (s == STATUS_OK)
+        s = buf_printf(out,
+                       "# contributions of all these rows, each %" PRIu32
+                       " times, for %s of %" PRIu32 " parties:\n",
+                       sets, parties <= COALITIONS_WHOLE_MAX ? "all sets" : "16 orders", parties);
     if (s == STATUS_OK)
         s = print_times(p, in, sets, out);
     if (s == STATUS_OK)

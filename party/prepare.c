@@ -163,7 +163,8 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
 {
     const struct config_party *c = &in->config;
     const struct classes_want want = {.positive = c->labels_positive,
-                                      .group = c->validate_by == VALIDATE_GROUP ? c->group : NULL};
+                                      .group = c->validate_by == VALIDATE_GROUP ? c->group : NULL,
+                                      .time = c->validate_by == VALIDATE_TIME ? c->time : NULL};
     struct classes classes = {0};
     enum status s = classes_read(&classes, &in->labels, c->labels_train, &want, err);
 
@@ -259,7 +260,19 @@ static bool rows_may_decide(const struct config_party *c)
            (c->train == TRAIN_RAW || strcmp(c->scale, "fit") == 0);
 }
 
-/* data.schema, which knows nothing of data.group: that column is no feature. */
+/* For a rule by time, of the training rows as they were read; else NULL.  The caller frees them. */
+static enum status read_places(const struct party_inputs *in, uint32_t **place, struct error *err)
+{
+    const struct config_party *c = &in->config;
+    const struct group_from from = {
+        .path = c->data_train, .source.table = c->table, .id = in->schema.id, .column = c->time};
+
+    if (!(c->validate > 0) || c->validate_by != VALIDATE_TIME)
+        return STATUS_OK;
+    return group_places(place, &from, &in->train, err);
+}
+
+/* data.schema, which knows nothing of data.group and data.time: these columns are no features. */
 static enum status load_schema(struct party_inputs *in, struct error *err)
 {
     const struct config_party *c = &in->config;
@@ -267,8 +280,9 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
 
     if (s != STATUS_OK)
         return error_wrap(err, "data.schema");
-    for (size_t i = 0; c->group[0] != 0 && i < in->schema.n; i++)
-        if (strcmp(in->schema.column[i].name, c->group) == 0)
+    for (size_t i = 0; i < in->schema.n; i++)
+        if (strcmp(in->schema.column[i].name, c->group) == 0 ||
+            strcmp(in->schema.column[i].name, c->time) == 0)
             in->schema.column[i].kind = SCHEMA_IGNORED;
     if (in->schema.given || rows_may_decide(c))
         return STATUS_OK;
@@ -302,13 +316,14 @@ static enum status apply_schema(struct party_inputs *in, struct error *err)
     return STATUS_OK;
 }
 
-static struct validate_rule rule_of(const struct party_inputs *in, const struct group *g)
+static struct validate_rule rule_of(const struct party_inputs *in, const struct group *g,
+                                    const uint32_t *place)
 {
-    return (struct validate_rule){in->config.validate, in->config.validate_by, g};
+    return (struct validate_rule){in->config.validate, in->config.validate_by, g, place};
 }
 
 /* Rows that are kept back decide as little of what a column is as test rows do. */
-static enum status fit_schema(struct party_inputs *in, struct error *err)
+static enum status fit_schema(struct party_inputs *in, const uint32_t *place, struct error *err)
 {
     const struct group_from from = persons_from(in, in->config.data_train);
     struct validate_rule rule;
@@ -318,7 +333,7 @@ static enum status fit_schema(struct party_inputs *in, struct error *err)
 
     if (!(in->config.validate > 0) || in->schema.n == 0)
         return schema_fit(&in->schema, &in->train, err);
-    rule = rule_of(in, &g);
+    rule = rule_of(in, &g, place);
     if (rule.by == VALIDATE_GROUP)
         s = group_read(&g, &from, &in->train, err);
     if (s == STATUS_OK)
@@ -331,12 +346,13 @@ static enum status fit_schema(struct party_inputs *in, struct error *err)
 }
 
 /* Cells as they were read: they become features when it is known which rows are trained on. */
-static enum status read_tables(struct party_inputs *in, struct error *err)
+static enum status read_tables(struct party_inputs *in, uint32_t **place, struct error *err)
 {
     const struct config_party *c = &in->config;
     const bool decide = rows_may_decide(c);
     const struct intake_want want = {.source.table = c->table,
                                      .group = c->group[0] != 0 ? c->group : NULL,
+                                     .time = c->time[0] != 0 ? c->time : NULL,
                                      .kind = decide ? SCHEMA_AUTO : SCHEMA_NUMBER,
                                      .complete = !decide,
                                      .limits = &INTAKE_LIMITS};
@@ -344,8 +360,10 @@ static enum status read_tables(struct party_inputs *in, struct error *err)
 
     if (s == STATUS_OK)
         s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
+    if (s == STATUS_OK)
+        s = read_places(in, place, err);
     if (s == STATUS_OK && decide)
-        s = fit_schema(in, err);
+        s = fit_schema(in, *place, err);
     if (s != STATUS_OK || c->data_test[0] == 0)
         return s;
     s = intake_read(&in->test, &in->schema, c->data_test, &want, err);
@@ -400,10 +418,10 @@ static enum status check_kept(const struct party_inputs *in, struct error *err)
 }
 
 /* Rows to choose by are none to train on, nor to fit anything to. */
-static enum status keep_back(struct party_inputs *in, struct error *err)
+static enum status keep_back(struct party_inputs *in, const uint32_t *place, struct error *err)
 {
     struct validate v = {0};
-    const struct validate_rule rule = rule_of(in, &in->persons.group);
+    const struct validate_rule rule = rule_of(in, &in->persons.group, place);
     enum status s = validate_split(&v, &in->train, &in->test, &rule, err);
 
     if (s == STATUS_OK && persons_named(&in->persons))
@@ -418,14 +436,16 @@ static enum status keep_back(struct party_inputs *in, struct error *err)
 enum status party_inputs_read(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group;
-    enum status s = read_tables(in, err);
+    uint32_t *place = NULL;
+    enum status s = read_tables(in, &place, err);
 
     if (s == STATUS_OK && column[0] != 0)
         s = read_persons(in, err);
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
         s = read_labels(in, err);
     if (s == STATUS_OK && in->config.validate > 0)
-        s = keep_back(in, err);
+        s = keep_back(in, place, err);
+    mem_free(place);
     if (s == STATUS_OK)
         s = apply_schema(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
@@ -442,9 +462,11 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
 /* data.predict as the model wants it: by the schema that its training rows have made. */
 static enum status read_predicted(struct party_inputs *in, struct error *err)
 {
-    const char *column = in->config.group, *path = in->config.data_predict;
+    const char *column = in->config.group, *time = in->config.time;
+    const char *path = in->config.data_predict;
     const struct intake_want want = {.source.table = in->config.table,
                                      .group = column[0] != 0 ? column : NULL,
+                                     .time = time[0] != 0 ? time : NULL,
                                      .kind = SCHEMA_NUMBER,
                                      .complete = true,
                                      .limits = &INTAKE_LIMITS};

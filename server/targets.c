@@ -32,6 +32,7 @@ static enum status read_several(struct server_targets *to, struct config_server 
         .column = column,
         .n = c->labels_columns.n,
         .group = c->labels_group[0] != 0 ? c->labels_group : NULL,
+        .time = c->labels_time[0] != 0 ? c->labels_time : NULL,
     };
     enum status s;
 
@@ -70,6 +71,7 @@ static enum status read_one(struct server_targets *to, struct config_server *c, 
     const struct classes_want want = {
         .positive = c->labels_positive,
         .group = c->labels_group[0] != 0 ? c->labels_group : NULL,
+        .time = c->labels_time[0] != 0 ? c->labels_time : NULL,
     };
     enum status s = classes_read(&to->classes, t, path, &want, err);
 
@@ -101,10 +103,27 @@ static enum status read_file(struct server_targets *to, struct config_server *c,
 
 /* --- rows to choose by, which are none to train on --- */
 
-static enum status keep_back(struct server_targets *t, struct plan *p, struct table *train,
+static enum status split(struct server_targets *t, const struct config_server *c,
+                         struct table *train, struct table *test, struct error *err)
+{
+    const struct group_from from = {.path = c->labels_train, .column = c->labels_time};
+    const struct plan *p = &c->plan;
+    uint32_t *place = NULL;
+    struct validate_rule rule = {p->data.validate, p->data.validate_by, &t->group, NULL};
+    enum status s = STATUS_OK;
+
+    if (rule.by == VALIDATE_TIME)
+        s = group_places(&place, &from, train, err);
+    rule.place = place;
+    if (s == STATUS_OK)
+        s = validate_split(&t->validate, train, test, &rule, err);
+    mem_free(place);
+    return s;
+}
+
+static enum status keep_back(struct server_targets *t, struct config_server *c, struct table *train,
                              struct table *test, struct error *err)
 {
-    const struct validate_rule rule = {p->data.validate, p->data.validate_by, &t->group};
     const size_t row = t->width * sizeof(float);
     struct validate *v = &t->validate;
     float *left, *held;
@@ -114,7 +133,7 @@ static enum status keep_back(struct server_targets *t, struct plan *p, struct ta
      * is seen by every party, which refuses this where its rows have names. */
     train->counted = table_counts(train);
     test->counted = table_counts(test);
-    s = validate_split(v, train, test, &rule, err);
+    s = split(t, c, train, test, err);
     if (s != STATUS_OK)
         return s;
     left = mem_alloc(v->left, row);
@@ -134,7 +153,7 @@ static enum status keep_back(struct server_targets *t, struct plan *p, struct ta
     mem_free(t->test);
     t->train = left;
     t->test = held;
-    p->shape.validate_rows = (uint32_t)(v->train - v->left);
+    c->plan.shape.validate_rows = (uint32_t)(v->train - v->left);
     return STATUS_OK;
 }
 
@@ -146,7 +165,7 @@ enum status server_targets_read(struct server_targets *t, struct config_server *
     if (s == STATUS_OK && c->labels_test[0] != 0)
         s = read_file(t, c, c->labels_test, test, &t->test, err);
     if (s == STATUS_OK && c->plan.data.validate > 0)
-        s = keep_back(t, &c->plan, train, test, err);
+        s = keep_back(t, c, train, test, err);
     return s;
 }
 

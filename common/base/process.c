@@ -1,10 +1,11 @@
-/* process.c -- whose it is, and starting over.
+/* process.c -- whose it is, its files, and starting over.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/process.h"
 
 #include <grp.h>
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,21 @@ bool process_become_owner(const char *folder)
     if (geteuid() != 0 || stat(folder, &is) != 0 || is.st_uid == 0)
         return true;
     return setgroups(0, NULL) == 0 && setgid(is.st_gid) == 0 && setuid(is.st_uid) == 0;
+}
+
+uint32_t process_files(uint32_t more)
+{
+    struct rlimit l;
+    rlim_t had, room;
+
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur == RLIM_INFINITY)
+        return more;
+    had = l.rlim_cur;
+    l.rlim_cur = l.rlim_max - had < more ? l.rlim_max : had + more;
+    if (setrlimit(RLIMIT_NOFILE, &l) != 0)
+        l.rlim_cur = had;
+    room = l.rlim_cur - had + had / 2;
+    return room < more ? (uint32_t)room : more;
 }
 
 void process_exec_again(char **argv)

@@ -82,17 +82,32 @@ static enum status check_state(const struct load *l, const char *state, struct e
                : STATUS_OK;
 }
 
+/* The columns that the rows kept back are chosen by are there. */
+static enum status check_columns(const struct load *l, enum plan_validate_by by, const char *group,
+                                 const char *time, const char *side, struct error *err)
+{
+    char must[80];
+
+    if (by == VALIDATE_GROUP && group[0] == 0)
+        snprintf(must, sizeof must, "group needs %s.group, the column that says whose a row is",
+                 side);
+    else if (by == VALIDATE_TIME && time[0] == 0)
+        snprintf(must, sizeof must, "time needs %s.time, the column that says when a row was",
+                 side);
+    else
+        return STATUS_OK;
+    return load_refuse(l, "data.validate_by", must, err);
+}
+
 /* What the plan asks of the label files. */
 static enum status check_labels(const struct load *l, const struct config_server *c,
                                 struct error *err)
 {
-    if (c->plan.data.validate_by == VALIDATE_GROUP && c->labels_group[0] == 0)
-        return load_refuse(l, "data.validate_by",
-                           "group needs labels.group, the column that says whose a row is", err);
     if (task_of(&c->plan)->scores == TASK_OF_LABELS && c->labels_positive[0] != 0)
         return load_refuse(l, "labels.positive",
                            "multilabel takes labels that are 0, 1 or missing: no text is one", err);
-    return STATUS_OK;
+    return check_columns(l, c->plan.data.validate_by, c->labels_group, c->labels_time, "labels",
+                         err);
 }
 
 enum status config_load_server(struct config_server *c, const char *file, const char *const *sets,
@@ -219,9 +234,8 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
         s = check_state(&l, c->state, err);
     if (s == STATUS_OK)
         s = check_stand(&l, c->stand, c->state_key, err);
-    if (s == STATUS_OK && c->validate_by == VALIDATE_GROUP && c->group[0] == 0)
-        s = load_refuse(&l, "data.validate_by",
-                        "group needs data.group, the column that says whose a row is", err);
+    if (s == STATUS_OK)
+        s = check_columns(&l, c->validate_by, c->group, c->time, "data", err);
     if (s == STATUS_OK)
         s = check_train(&l, c, err);
     if (s == STATUS_OK)

@@ -98,6 +98,7 @@ struct config_server {
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
     char labels_positive[CONFIG_COLUMN_MAX]; /* the text of class 1; "": classes by their texts */
     char labels_group[CONFIG_COLUMN_MAX];    /* whose rows they are; "": nobody says */
+    char labels_time[CONFIG_COLUMN_MAX];     /* when they were */
     struct config_names labels_columns;      /* of several labels; n 0: all there are */
     char load[CONFIG_PATH_MAX];              /* first weights of the head; "": drawn */
     struct config_names insecure_peers;
@@ -184,6 +185,7 @@ struct config_party {
     double validate;               /* share of the training rows to choose by: the plan's */
     enum plan_validate_by validate_by;
     char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */
+    char time[CONFIG_COLUMN_MAX];  /* when they were; "": nobody says */
     struct plan_widths layers;     /* empty for a polynomial bottom */
     enum plan_activation activation;
     double dropout;  /* of each hidden unit in a step of training */

@@ -139,11 +139,15 @@ static const struct key server_keys[] = {
     {"labels.columns", KEY_NAMES, SERVER(labels_columns), .fallback = "[]",
      .help =
          "Under model.task multilabel, the columns that are labels, in the order of the scores; "
-         "[]: all but id and labels.group."},
+         "[]: all but id, labels.group and labels.time."},
     {"labels.group", KEY_COLUMN, SERVER(labels_group), .fallback = "",
      .help =
          "The column, in both label files, that says whose a row is, for data.validate_by group; "
          "it is no label.  Left out: there is none."},
+    {"labels.time", KEY_COLUMN, SERVER(labels_time), .fallback = "",
+     .help = "The column, in both label files, that says when a row was, a number or a time "
+             "(YYYY-MM-DD HH:MM:SS), for data.validate_by time; it is no label.  Left out: there "
+             "is none."},
     {"insecure_peers", KEY_NAMES, SERVER(insecure_peers), .fallback = "[]",
      .help = "Addresses besides loopback with which --insecure-seed is allowed; 192.0.2. is all "
              "that begins with it."},
@@ -250,7 +254,8 @@ static const struct key party_keys[] = {
     {"data.validate_by", KEY_CHOICE, PARTY(validate_by), .choices = plan_validates,
      .fallback = "id",
      .help = "By what these rows are chosen, as the server's plan has it; group: by data.group, "
-             "which then tells others what ids tell them: whether all sides have the same."},
+             "or time: by data.time, which then tells others what ids tell them: whether all sides "
+             "have the same."},
     {"data.predict", KEY_SOURCE, PARTY(data_predict), .fallback = "",
      .help = "The same columns of the rows that may be predicted (vfl-party --predict); left out: "
              "this party takes part in no prediction."},
@@ -279,6 +284,10 @@ static const struct key party_keys[] = {
              "with many rows.  It is no feature, its values are compared as bytes, and the ledger, "
              "its limits and its claims (person_*) count by them; left out: each row is its own. "
              "To be set before the first run."},
+    {"data.time", KEY_COLUMN, PARTY(time), .fallback = "",
+     .help = "The column, in the training and the test table, that says when a row was, a number "
+             "or a time (YYYY-MM-DD HH:MM:SS), for data.validate_by time.  It is no feature; left "
+             "out: there is none."},
     {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[64]",
      .help = "Hidden widths of this party's bottom; [] is one linear layer."},
     {"model.activation", KEY_CHOICE, PARTY(activation), .choices = activations, .fallback = "relu",

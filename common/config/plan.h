@@ -117,7 +117,7 @@ enum plan_metric {
 };
 enum plan_class_weights { CLASS_WEIGHTS_NONE, CLASS_WEIGHTS_BALANCED };
 /* By what rows are kept back: their ids, whose they are, or their place in the order of ids. */
-enum plan_validate_by { VALIDATE_ID, VALIDATE_GROUP, VALIDATE_ORDER };
+enum plan_validate_by { VALIDATE_ID, VALIDATE_GROUP, VALIDATE_ORDER, VALIDATE_TIME };
 extern const char *const plan_validates[]; /* each with its word */
 enum plan_split { SPLIT_TEST, SPLIT_TRAIN, SPLIT_VALIDATE };
 extern const char *const plan_splits[]; /* each with its word */

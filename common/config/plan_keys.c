@@ -38,7 +38,7 @@ static const char *const class_weights[] = {"none", "balanced", NULL};
 static const char *const metrics[] = {"none", METRICS};
 static const char *const best_by[] = {"auto", METRICS};
 const char *const plan_splits[] = {"test", "train", "validate", NULL};
-const char *const plan_validates[] = {"id", "group", "order", NULL};
+const char *const plan_validates[] = {"id", "group", "order", "time", NULL};
 
 const struct key plan_keys[PLAN_KEYS_N] = {
     {"model.embedding", KEY_U32, AT(model.embedding), .lo = 1, .hi = PLAN_WIDTH_MAX,
@@ -306,7 +306,8 @@ const struct key plan_keys[PLAN_KEYS_N] = {
          "what stands in the column that says whose they are, which every side then has and "
          "spells alike (labels.group here, data.group at a party).  order: the last rows in the "
          "order of ids, for ids "
-         "that grow with time."},
+         "that grow with time.  time: the rows with the latest times, by a column that every side "
+         "has (labels.time here, data.time at a party); of equal times the last ids."},
 
     {"privacy.delta", KEY_AUTO, AT(privacy.delta),
      .given = AT(privacy.delta_given) - AT(privacy.delta), .lo = 0, .hi = 1e-3, .lo_open = true,

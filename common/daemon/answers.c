@@ -269,9 +269,13 @@ static enum status append_at(const char *path, const uint8_t *lines, size_t n, s
                              struct error *err)
 {
     int fd;
-    enum status s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
+    enum status s;
     bool bad;
 
+    if (from > ANSWERS_FILE_MAX || n > ANSWERS_FILE_MAX - from) /* nobody would read it again */
+        return error_set(err, STATUS_IO, "%s: it is full, at %d bytes: no more are kept", path,
+                         (int)ANSWERS_FILE_MAX);
+    s = file_open_own(&fd, path, O_WRONLY | O_CREAT, 0600, err);
     if (s != STATUS_OK)
         return s;
     /* Over what a crash has left behind the last whole line. */
@@ -344,7 +348,7 @@ enum status answers_append(const char *state, const char *run, const struct buf 
     same = answers_same(&now, file);
     if (!same)
         s = end_of(path, &now, &end, err);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && (!now.there || now.inode == file->inode))
         s = append_at(path, lines->data, lines->len, end, err);
     if (s == STATUS_OK && same)
         answers_stand(state, run, file);
@@ -430,6 +434,7 @@ enum status answers_forget(const char *state, const char *run, const char *id, s
 {
     char path[PATH_MAX];
     struct buf was, left;
+    bool there;
     int lock;
     enum status s = lock_of(&lock, state, run, err);
 
@@ -439,10 +444,12 @@ enum status answers_forget(const char *state, const char *run, const char *id, s
     buf_init(&was, ANSWERS_FILE_MAX);
     buf_init(&left, ANSWERS_FILE_MAX);
     path_of(path, state, run, "answers");
+    there = access(path, F_OK) == 0;
     s = read_lines(&was, path, err);
     if (s == STATUS_OK && without(&left, &was, id, n) != STATUS_OK)
         s = error_set(err, STATUS_MEMORY, "%s: no memory", path);
-    if (s == STATUS_OK && *n > 0)
+    /* Also where there is none of it: who has lines to add is to know (answers_append). */
+    if (s == STATUS_OK && there)
         s = file_write_atomic(path, left.data, left.len, 0600, err);
     buf_deinit(&was);
     buf_deinit(&left);

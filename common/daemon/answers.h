@@ -81,8 +81,9 @@ struct answers_file {
 };
 void answers_stand(const char *state, const char *run, struct answers_file *f);
 bool answers_same(const struct answers_file *a, const struct answers_file *b);
-/* Adds lines, durably.  *file, as they were read, follows, unless the file had become another.
- * STATUS_CONFIG: somebody has it. */
+/* Adds lines, durably.  *file, as they were read, follows, unless the file had become another:
+ * where it was replaced since, a person was taken out, and lines of that one may be among these, so
+ * that they are dropped, and cost another draw. STATUS_CONFIG: somebody has it. */
 enum status answers_append(const char *state, const char *run, const struct buf *lines,
                            struct answers_file *file, struct error *err) MUST_USE;
 

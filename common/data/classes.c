@@ -62,6 +62,7 @@ enum status classes_read(struct classes *c, struct table *t, const char *path,
     const char *positive = as->positive;
     const struct intake_want want = {.labels = true,
                                      .group = as->group,
+                                     .time = as->time,
                                      .kind = positive != NULL && positive[0] != 0 ? SCHEMA_CATEGORY
                                                                                   : SCHEMA_AUTO,
                                      .complete = true,

@@ -17,7 +17,8 @@ struct classes {
 
 struct classes_want {
     const char *positive; /* NULL or "": none */
-    const char *group;    /* a column beside the labels that is left out; NULL: none */
+    const char *group;    /* columns beside the labels that are left out; NULL: none */
+    const char *time;
 };
 
 /* The label file, t->x being classes.  The first file of c decides: text makes classes in the order

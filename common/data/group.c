@@ -1,4 +1,5 @@
-/* group.c -- one column of a file again, put beside the rows that a table has made of it.
+/* group.c -- one column of a file again, names or times, put beside the rows that a table has made
+ * of it.
  *
  * The table is in the order of its ids by then, so each row of the file finds its own by its id.
  *
@@ -8,18 +9,30 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/number.h"
 #include "common/data/order.h"
 #include "common/data/source.h"
 #include "common/data/text.h"
+#include "common/data/when.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+struct moment {
+    double time;
+    uint32_t row;
+};
+
 struct reading {
-    struct group *g;
+    struct group *g;       /* NULL: the column says when the rows were */
+    struct moment *moment; /* of t's rows, then */
+    bool dated;            /* they are dates, no numbers */
     const struct table *t;
     struct source source;
     size_t id, column; /* of the source */
     size_t first;      /* row of g that is row 0 of t */
+    size_t rows;       /* so far */
 };
 
 static enum status find_columns(struct reading *r, const struct group_from *from, struct error *err)
@@ -49,18 +62,40 @@ static bool same_rows(const struct reading *r)
     return memcmp(digest, r->t->digest, sizeof digest) == 0;
 }
 
-static enum status take_row(struct reading *r, struct error *err)
+static bool scan_number(const struct cell *c, double *out)
 {
-    char id_number[SOURCE_NUMBER_MAX], number[SOURCE_NUMBER_MAX];
-    size_t id_n, n;
-    const char *id = source_text(&r->source.cell[r->id], id_number, &id_n);
+    if (c->kind == CELL_TEXT)
+        return number_real(out, c->text);
+    *out = c->number;
+    return c->kind == CELL_NUMBER && isfinite(c->number);
+}
+
+static enum status take_time(struct reading *r, size_t row, struct error *err)
+{
+    const struct cell *c = &r->source.cell[r->column];
+    double *time = &r->moment[row].time;
+    const bool dated = c->kind == CELL_TEXT && when_scan_seconds(c->text, c->n, time);
+
+    if (r->rows == 0)
+        r->dated = dated;
+    r->moment[row].row = (uint32_t)row;
+    if (r->dated ? dated : scan_number(c, time))
+        return STATUS_OK;
+    return source_fault(&r->source, r->column,
+                        r->dated      ? "not a time (YYYY-MM-DD HH:MM:SS)"
+                        : r->rows > 0 ? "not a number"
+                                      : "neither a number nor a time (YYYY-MM-DD HH:MM:SS)",
+                        err);
+}
+
+static enum status take_name(struct reading *r, size_t row, struct error *err)
+{
+    char number[SOURCE_NUMBER_MAX];
+    size_t n;
     const char *name = source_text(&r->source.cell[r->column], number, &n);
-    const size_t row = table_find(r->t, id, id_n);
     struct group *g = r->g;
     enum status s;
 
-    if (row == r->t->rows)
-        return changed(r, err);
     if (!text_is_plain(name, n, TABLE_ID_MAX))
         return source_fail(
             &r->source, err,
@@ -75,12 +110,23 @@ static enum status take_row(struct reading *r, struct error *err)
                : source_fail(&r->source, err, "data.group: too many names, or no memory for them");
 }
 
+static enum status take_row(struct reading *r, struct error *err)
+{
+    char number[SOURCE_NUMBER_MAX];
+    size_t n;
+    const char *id = source_text(&r->source.cell[r->id], number, &n);
+    const size_t row = table_find(r->t, id, n);
+
+    if (row == r->t->rows)
+        return changed(r, err);
+    return r->g != NULL ? take_name(r, row, err) : take_time(r, row, err);
+}
+
 static enum status read_rows(struct reading *r, struct error *err)
 {
-    size_t rows = 0;
     bool more;
 
-    for (;; rows++) {
+    for (;; r->rows++) {
         enum status s = source_next(&r->source, &more, err);
 
         if (s == STATUS_OK && more)
@@ -90,16 +136,29 @@ static enum status read_rows(struct reading *r, struct error *err)
         if (!more)
             break;
     }
-    return rows == r->t->rows && same_rows(r) ? STATUS_OK : changed(r, err);
+    return r->rows == r->t->rows && same_rows(r) ? STATUS_OK : changed(r, err);
+}
+
+static enum status read_column(struct reading *r, const struct group_from *from, struct error *err)
+{
+    struct source_options options = from->source;
+    enum status s;
+
+    options.digested = r->t->digested;
+    s = source_open(&r->source, from->path, &options, err);
+    if (s == STATUS_OK)
+        s = find_columns(r, from, err);
+    if (s == STATUS_OK)
+        s = read_rows(r, err);
+    source_close(&r->source);
+    return s;
 }
 
 enum status group_read(struct group *g, const struct group_from *from, const struct table *t,
                        struct error *err)
 {
     struct reading r = {.g = g, .t = t, .first = g->rows};
-    struct source_options options = from->source;
     uint32_t *at = mem_grow(g->at, g->rows * sizeof *at, (g->rows + t->rows) * sizeof *at);
-    enum status s;
 
     if (at == NULL)
         return error_set(err, STATUS_MEMORY, "%s: no memory for the groups of %zu rows", from->path,
@@ -108,14 +167,7 @@ enum status group_read(struct group *g, const struct group_from *from, const str
     g->rows += t->rows;
     if (g->text.max == 0)
         buf_init(&g->text, UINT32_MAX);
-    options.digested = t->digested;
-    s = source_open(&r.source, from->path, &options, err);
-    if (s == STATUS_OK)
-        s = find_columns(&r, from, err);
-    if (s == STATUS_OK)
-        s = read_rows(&r, err);
-    source_close(&r.source);
-    return s;
+    return read_column(&r, from, err);
 }
 
 enum status group_number(struct group *g, struct error *err)
@@ -154,6 +206,38 @@ size_t group_at_odds(const struct group *g, const struct table *a, const struct 
             return i;
     }
     return b->rows;
+}
+
+static int compare_moments(const void *a, const void *b)
+{
+    const struct moment *x = a, *y = b;
+
+    if (x->time < y->time || x->time > y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+enum status group_places(uint32_t **place, const struct group_from *from, const struct table *t,
+                         struct error *err)
+{
+    struct reading r = {.t = t, .moment = mem_alloc(t->rows, sizeof *r.moment)};
+    enum status s = STATUS_MEMORY;
+
+    *place = mem_alloc(t->rows, sizeof **place);
+    if (r.moment == NULL || *place == NULL)
+        error_set(err, s, "%s: no memory for the times of %zu rows", from->path, t->rows);
+    else
+        s = read_column(&r, from, err);
+    if (s == STATUS_OK) {
+        qsort(r.moment, t->rows, sizeof *r.moment, compare_moments);
+        for (size_t i = 0; i < t->rows; i++)
+            (*place)[r.moment[i].row] = (uint32_t)i;
+    } else {
+        mem_free(*place);
+        *place = NULL;
+    }
+    mem_free(r.moment);
+    return s;
 }
 
 void group_deinit(struct group *g)

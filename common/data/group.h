@@ -1,4 +1,5 @@
-/* group.h -- whose a row is: the column of a table that names a person with many rows.
+/* group.h -- whose a row is: the column of a table that names a person with many rows; and when it
+ * was.
  *
  * Values are 1..64 printable bytes, as ids are, and are compared as bytes: `7` and `07` are two.
  * Several tables, one after the other, share one set of names.
@@ -36,6 +37,12 @@ enum status group_number(struct group *g, struct error *err) MUST_USE;
 /* Of the rows of b, which were read right behind those of a, the first whose id a has in another
  * group, once group_number was called; b->rows: there is none. */
 size_t group_at_odds(const struct group *g, const struct table *a, const struct table *b);
+
+/* The same of a column that says when each row was, numbers or times (when.h), as its first row has
+ * it.  (*place)[i], which the caller frees: how many rows of t stand before row i in the order of
+ * times, and of ids where these are the same. */
+enum status group_places(uint32_t **place, const struct group_from *from, const struct table *t,
+                         struct error *err) MUST_USE;
 void group_deinit(struct group *g); /* safe on a zeroed struct */
 
 const char *group_name(const struct group *g, size_t row);

@@ -77,6 +77,8 @@ static enum status read_header(struct stream *s, const struct table_want *want, 
                          magic[3], IDX_DIMS_MAX);
     if (want->group != NULL)
         return refuse(s, "an IDX file has no columns with names: data.group needs CSV", err);
+    if (want->time != NULL)
+        return refuse(s, "an IDX file has no columns with names: data.time needs CSV", err);
     if (want->labels && magic[3] != 1)
         return refuse(s, "labels need an IDX file of one dimension", err);
     if (!want->labels && magic[3] == 1)

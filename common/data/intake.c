@@ -29,7 +29,9 @@ struct intake {
     struct table *t;
     struct schema *schema;
     const struct intake_want *want;
-    size_t id;      /* the column that is the id */
+    /* Columns of the source that are no features: the ids, and those that group.h reads, or
+     * source.cols. */
+    size_t id, group, time;
     size_t *from;   /* schema->n: the column of the source that each one is */
     bool made;      /* the schema is made of this source */
     struct buf ids; /* becomes t->id_text */
@@ -56,43 +58,75 @@ static bool says_label(const struct schema *s)
     return s->written && i < s->n && schema_width(&s->column[i]) == 0;
 }
 
-/* Of one label: the ids, the labels, and whose rows they are. */
-static bool is_labels(const struct source *s, size_t id, size_t group)
+static bool is_feature(const struct intake *in, size_t column)
 {
-    const size_t label = source_column(s, "label");
-
-    return s->cols == (group < s->cols ? 3 : 2) && id == 0 && label < s->cols && label != group;
+    return column != in->id && column != in->group && column != in->time;
 }
 
-static enum status find_roles(struct intake *in, size_t *group, struct error *err)
+/* Of one label: the ids, the labels, and whose rows they are, and of when. */
+static bool is_labels(const struct intake *in)
+{
+    const struct source *s = &in->source;
+    const size_t label = source_column(s, "label");
+
+    return s->cols == 2 + (size_t)(in->group < s->cols) + (size_t)(in->time < s->cols) &&
+           in->id == 0 && label < s->cols && is_feature(in, label);
+}
+
+/* The column of this name; NULL: there is none. */
+static enum status find_role(const struct source *s, const char *name, size_t *column,
+                             struct error *err)
+{
+    *column = name != NULL ? source_column(s, name) : s->cols;
+    return name == NULL || *column < s->cols ? STATUS_OK
+                                             : source_fail(s, err, "no column \"%s\"", name);
+}
+
+static enum status no_features(const struct intake *in, const char *id, struct error *err)
+{
+    const struct intake_want *w = in->want;
+    const struct source *s = &in->source;
+
+    if (w->group != NULL && w->time != NULL)
+        return source_fail(s, err, "no column besides %s, \"%s\" and \"%s\"", id, w->group,
+                           w->time);
+    if (w->group != NULL || w->time != NULL)
+        return source_fail(s, err, "no column besides %s and \"%s\"", id,
+                           w->group != NULL ? w->group : w->time);
+    return source_fail(s, err, "no column besides %s", id);
+}
+
+static enum status find_roles(struct intake *in, struct error *err)
 {
     const struct intake_want *w = in->want;
     const struct source *s = &in->source;
     const char *id = in->schema->id[0] != 0 ? in->schema->id : w->id == NULL ? "id" : w->id;
 
+    size_t features = 0;
+    enum status found;
+
     in->id = source_column(s, id);
-    *group = s->cols;
     if (in->id == s->cols && !w->numbered)
         return source_fail(s, err, "no column \"%s\"", id);
-    if (w->group != NULL) {
-        *group = source_column(s, w->group);
-        if (*group == s->cols)
-            return source_fail(s, err, "no column \"%s\"", w->group);
-    }
-    if (w->labels && !is_labels(s, in->id, *group))
+    found = find_role(s, w->group, &in->group, err);
+    if (found == STATUS_OK)
+        found = find_role(s, w->time, &in->time, err);
+    if (found != STATUS_OK)
+        return found;
+    if (in->time < s->cols && (in->time == in->id || in->time == in->group))
+        return source_fault(s, in->time, "one column cannot be the times and ids or names", err);
+    if (w->labels && !is_labels(in))
         return source_fail(s, err,
-                           w->group != NULL
-                               ? "a label file has exactly the columns id,label, and that "
-                                 "of labels.group"
+                           w->group != NULL || w->time != NULL
+                               ? "a label file has exactly the columns id,label, and those "
+                                 "of labels.group and labels.time"
                                : "a label file has exactly the columns id,label");
     if (!w->labels && !w->several && source_column(s, "label") < s->cols && !says_label(in->schema))
         return source_fault(s, source_column(s, "label"),
                             "labels belong to the server, in a file of their own", err);
-    if (s->cols == (size_t)(in->id < s->cols) + (*group < s->cols))
-        return source_fail(
-            s, err, *group < s->cols ? "no column besides %s and \"%s\"" : "no column besides %s",
-            id, w->group);
-    return STATUS_OK;
+    for (size_t i = 0; i < s->cols; i++)
+        features += is_feature(in, i);
+    return features > 0 ? STATUS_OK : no_features(in, id, err);
 }
 
 /* Which columns are to be read, as a schema that knows no kinds yet. */
@@ -178,7 +212,7 @@ static enum status check_found(const struct intake *in, const size_t *found, str
     return STATUS_OK;
 }
 
-/* The source has no others, but for the id and the group. */
+/* The source has no others, but for those that are no features. */
 static enum status check_declared(const struct intake *in, const size_t *found, size_t cols,
                                   struct error *err)
 {
@@ -217,8 +251,8 @@ static enum status find_schema(struct intake *in, size_t cols, struct error *err
 
 static enum status read_header(struct intake *in, struct error *err)
 {
-    size_t group = 0, cols = 0;
-    enum status s = find_roles(in, &group, err);
+    size_t cols = 0;
+    enum status s = find_roles(in, err);
 
     if (s != STATUS_OK)
         return s;
@@ -226,7 +260,7 @@ static enum status read_header(struct intake *in, struct error *err)
     if (in->from == NULL)
         return no_memory(in, err);
     for (size_t i = 0; i < in->source.cols; i++)
-        if (i != in->id && i != group)
+        if (is_feature(in, i))
             in->from[cols++] = i;
     if (cols > TABLE_COLUMNS_MAX)
         return source_fail(&in->source, err, "%zu columns, at most %d", cols, TABLE_COLUMNS_MAX);
@@ -483,7 +517,8 @@ static enum status read_source(struct intake *in, const char *path, struct error
     struct source_options options = in->want->source;
     enum status s;
 
-    options.digested = options.digested || in->want->group != NULL; /* which is read later */
+    options.digested = options.digested || in->want->group != NULL ||
+                       in->want->time != NULL; /* which are read later */
     s = source_open(&in->source, path, &options, err);
     buf_init(&in->ids, UINT32_MAX);
     if (s == STATUS_OK)
@@ -506,7 +541,8 @@ enum status intake_read(struct table *t, struct schema *schema, const char *path
                         const struct intake_want *want, struct error *err)
 {
     struct intake in = {.t = t, .schema = schema, .want = want, .sorted = true};
-    const struct table_want counted = {.labels = want->labels, .group = want->group};
+    const struct table_want counted = {
+        .labels = want->labels, .group = want->group, .time = want->time};
     bool idx = false, npy = false;
     enum status s = STATUS_OK;
 

@@ -23,9 +23,10 @@ extern const struct intake_limits INTAKE_LIMITS;
 
 struct intake_want {
     struct source_options source;
-    const char *id;        /* its column, where the schema says nothing; NULL: `id` */
-    bool numbered;         /* rows of a table without that column are called 0, 1, ... */
-    const char *group;     /* a column that is left out (group.h reads it); NULL: none */
+    const char *id;    /* its column, where the schema says nothing; NULL: `id` */
+    bool numbered;     /* rows of a table without that column are called 0, 1, ... */
+    const char *group; /* columns that are left out (group.h reads them); NULL: none */
+    const char *time;
     bool labels;           /* the table is the server's: exactly id and `label` */
     bool several;          /* it is the server's, and each column may be a label; of a schema that
                             * is given, others are not read */

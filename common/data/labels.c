@@ -64,8 +64,11 @@ static enum status check_values(const struct labels *l, const struct table *t, c
 enum status labels_read(struct labels *l, struct table *t, const char *path,
                         const struct labels_want *want, struct error *err)
 {
-    const struct intake_want numbers = {
-        .several = true, .group = want->group, .kind = SCHEMA_NUMBER, .limits = &INTAKE_LIMITS};
+    const struct intake_want numbers = {.several = true,
+                                        .group = want->group,
+                                        .time = want->time,
+                                        .kind = SCHEMA_NUMBER,
+                                        .limits = &INTAKE_LIMITS};
     enum status s = STATUS_OK;
 
     *t = (struct table){0};

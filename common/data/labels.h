@@ -14,7 +14,8 @@
 struct labels_want {
     const char *const *column;
     size_t n;
-    const char *group; /* a column that is no label; NULL: none */
+    const char *group; /* columns that are no labels; NULL: none */
+    const char *time;
 };
 
 struct labels {

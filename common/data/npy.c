@@ -215,6 +215,8 @@ static enum status check_kind(const struct stream *in, const struct npy *a,
 {
     if (want->group != NULL)
         return refuse(in, "a .npy file has no columns with names: data.group needs CSV", err);
+    if (want->time != NULL)
+        return refuse(in, "a .npy file has no columns with names: data.time needs CSV", err);
     if (want->labels && a->dims != 1)
         return refuse(in, "labels need a .npy file of one dimension", err);
     if (!want->labels && a->dims == 1)

@@ -21,7 +21,7 @@
 #include <string.h>
 
 _Static_assert(SOURCE_NAME_MAX == (int)TABLE_NAME_MAX, "names of columns are of one length");
-_Static_assert(SOURCE_COLUMNS_MAX == (int)TABLE_COLUMNS_MAX + 2, "as many columns as a table");
+_Static_assert(SOURCE_COLUMNS_MAX == (int)TABLE_COLUMNS_MAX + 3, "as many columns as a table");
 _Static_assert((int)SOURCE_SHORT_MAX == DECIMAL_READABLE, "short texts are copied whole");
 _Static_assert((int)SOURCE_DIGEST_BYTES == DIGEST_BYTES, "rows are tallied by their digests");
 

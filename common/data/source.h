@@ -20,7 +20,7 @@
 
 enum {
     SOURCE_NAME_MAX = 128,         /* of a column, with its final 0 */
-    SOURCE_COLUMNS_MAX = 65536 + 2 /* those of a table, its id, and its group or label */
+    SOURCE_COLUMNS_MAX = 65536 + 3 /* those of a table, its id, its group and its time or label */
 };
 
 enum cell_kind { CELL_TEXT, CELL_NUMBER, CELL_NONE };

@@ -19,6 +19,7 @@ enum status table_read(struct table *t, const char *path, const struct table_wan
                        struct error *err)
 {
     const struct intake_want numbers = {.group = want->group,
+                                        .time = want->time,
                                         .labels = want->labels,
                                         .kind = SCHEMA_NUMBER,
                                         .complete = true,

@@ -38,9 +38,9 @@ struct table {
 
 /* A label table has one column named `label`. */
 struct table_want {
-    bool labels; /* exactly the columns id,label */
-    const char
-        *group; /* a column of the features that is left out (group.h reads it); NULL: none */
+    bool labels;       /* exactly the columns id,label */
+    const char *group; /* columns of the features that are left out (group.h reads them); NULL: */
+    const char *time;  /* none */
 };
 
 /* A table of nothing but numbers, none missing (intake.h reads others): CSV (csv.h) with a column

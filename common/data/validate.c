@@ -40,6 +40,12 @@ bool validate_keeps_back(const char *id, double share)
     return yes;
 }
 
+/* Of rows in order, the first of the last. */
+static size_t first_back(const struct validate_rule *rule, const struct table *train)
+{
+    return train->rows - (size_t)(rule->share * (double)train->rows);
+}
+
 /* Is training row i one of them? */
 static bool is_back(const struct validate_rule *rule, struct digest *d, const struct table *train,
                     size_t i)
@@ -47,7 +53,8 @@ static bool is_back(const struct validate_rule *rule, struct digest *d, const st
     switch (rule->by) {
     case VALIDATE_ID: return below(d, LABEL, table_id(train, i), rule->share);
     case VALIDATE_GROUP: return below(d, GROUP_LABEL, group_name(rule->group, i), rule->share);
-    case VALIDATE_ORDER: return i >= train->rows - (size_t)(rule->share * (double)train->rows);
+    case VALIDATE_ORDER: return i >= first_back(rule, train);
+    case VALIDATE_TIME: return rule->place[i] >= first_back(rule, train);
     }
     return false;
 }

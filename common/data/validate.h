@@ -6,6 +6,8 @@
  * it is when floor(u / 2^11) < share 2^53 group   by its group alone, so that rows of one person
  * stay together: the same of SHA-256("vfl/validate/group/1" || 0 || name of the group) order   the
  * last floor(share n) of the n training rows in the order of ids, for ids that grow with time
+ *   time    those in the order of times, which every side has in a column, and of ids where these
+ * are the same
  *
  * Rows kept back join the test rows, in the order of ids: what is evaluated is one table, and only
  * the server needs to know whose row is which.
@@ -33,6 +35,7 @@ struct validate_rule {
     double share;
     enum plan_validate_by by;
     const struct group *group; /* of the training rows first; by VALIDATE_GROUP only */
+    const uint32_t *place;     /* of the training rows (group_places); by VALIDATE_TIME only */
 };
 
 bool validate_keeps_back(const char *id, double share); /* by id */

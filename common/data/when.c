@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { MONTHS = 12, DAY_MINUTES = 1440 };
+enum { MONTHS = 12, MINUTE = 60, DAY = 86400 };
 
 /* `digits` digits at *at, which moves behind them. */
 static bool scan_number(const char **at, const char *stop, int digits, int *out)
@@ -48,10 +48,10 @@ static bool day_number(int year, int month, int day, int *out)
     return true;
 }
 
-static bool scan_clock(const char **at, const char *stop, double *minutes)
+static bool scan_clock(const char **at, const char *stop, int *seconds, double *part)
 {
     int hour, minute, second = 0;
-    double part = 0, unit = 0.1;
+    double unit = 0.1;
 
     if (!scan_number(at, stop, 2, &hour) || !scan_char(at, stop, ':') ||
         !scan_number(at, stop, 2, &minute))
@@ -61,9 +61,9 @@ static bool scan_clock(const char **at, const char *stop, double *minutes)
             return false;
         if (scan_char(at, stop, '.'))
             for (; *at < stop && **at >= '0' && **at <= '9'; ++*at, unit /= 10)
-                part += unit * (**at - '0');
+                *part += unit * (**at - '0');
     }
-    *minutes = hour * 60 + minute + (second + part) / 60;
+    *seconds = (hour * 60 + minute) * MINUTE + second;
     return hour < 24 && minute < 60 && second <= 60;
 }
 
@@ -85,11 +85,11 @@ static bool scan_zone(const char **at, const char *stop, int *minutes)
     return hour <= 14 && minute < 60;
 }
 
-bool when_scan(const char *text, size_t n, float *days)
+bool when_scan_seconds(const char *text, size_t n, double *seconds)
 {
     const char *at = text, *stop = text + n;
-    int year, month, day, number, zone = 0;
-    double minutes = 0;
+    int year, month, day, number, clock = 0, zone = 0;
+    double part = 0;
 
     if (!scan_number(&at, stop, 4, &year) || !scan_char(&at, stop, '-') ||
         !scan_number(&at, stop, 2, &month) || !scan_char(&at, stop, '-') ||
@@ -99,11 +99,21 @@ bool when_scan(const char *text, size_t n, float *days)
         if (*at != 'T' && *at != ' ')
             return false;
         at++;
-        if (!scan_clock(&at, stop, &minutes) || !scan_zone(&at, stop, &zone))
+        if (!scan_clock(&at, stop, &clock, &part) || !scan_zone(&at, stop, &zone))
             return false;
     }
-    *days = (float)(number + (minutes - zone) / DAY_MINUTES);
+    *seconds = (double)number * DAY + (clock - zone * MINUTE) + part;
     return at == stop;
+}
+
+bool when_scan(const char *text, size_t n, float *days)
+{
+    double seconds;
+
+    if (!when_scan_seconds(text, n, &seconds))
+        return false;
+    *days = (float)(seconds / DAY);
+    return true;
 }
 
 /* Of day 0 = 2000-01-01, in the calendar that day_number knows: eras of 400 years that begin in

@@ -11,6 +11,8 @@
  * each of which may be missing (ISO 8601): days since 2000-01-01 00:00, of the calendar as it is
  * now.  A zone is taken into account, a missing one is none.  False: the text is no such time. */
 bool when_scan(const char *text, size_t n, float *days);
+/* The same in seconds, as exactly as a double has them: for comparing times. */
+bool when_scan_seconds(const char *text, size_t n, double *seconds);
 
 /* Days, year, month from 1, day from 1, weekday from 0 (Monday), hour: in the order of schema.h.  A
  * float of days has a minute or two; the hour is that of the nearest such time behind it. */

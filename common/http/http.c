@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/base/mem.h"
+#include "common/base/process.h"
 #include "common/crypto/secret.h"
 
 #include <arpa/inet.h>
@@ -494,7 +495,8 @@ static enum status open_socket(struct http *h, struct error *err)
         return s;
     if (named)
         snprintf(h->path, sizeof h->path, "%s", setup->path);
-    h->connections_max = named ? HTTP_CONNECTIONS_MAX : HTTP_PORT_CONNECTIONS_MAX;
+    /* Whoever is on this host may open them all, and parties and files need theirs. */
+    h->connections_max = named ? HTTP_CONNECTIONS_MAX : process_files(HTTP_PORT_CONNECTIONS_MAX);
     h->body_max = named ? HTTP_BODY_MAX : HTTP_PORT_BODY_MAX;
     return start(h, fd, err);
 }

@@ -21,7 +21,7 @@
 
 enum {
     HTTP_CONNECTIONS_MAX = 16,        /* over a socket with a name */
-    HTTP_PORT_CONNECTIONS_MAX = 1024, /* over a port */
+    HTTP_PORT_CONNECTIONS_MAX = 1024, /* over a port, or what open files there may be */
     HTTP_HEAD_MAX = 16384,            /* bytes of a connection without a token */
     HTTP_BODY_MAX = 24 << 20,         /* of a request with one, and ... */
     HTTP_PORT_BODY_MAX = 1 << 17,     /* ... over a port */

@@ -10,8 +10,8 @@ cluster_usage() {
     cat <<'USAGE'
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]
                     | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]]
-                   [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--positive VALUE] [--delimiter C]
-                   [--parties M] [--columns SPEC] [--label-map NAME]
+                   [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN] [--positive VALUE]
+                   [--delimiter C] [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party WHO:key.path=value]... [--seed N]
                    [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--transcript]
                    [--scores FILE] [--out DIR] [--quiet]
@@ -27,6 +27,7 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
   --id COLUMN       the column that is the id; with --label and without it the column id, or else a row's id is
                     made of its number and its file's digest
   --group COLUMN    the column that says whose a row is (data.group, labels.group), which every side gets
+  --time COLUMN     the column that says when a row was (data.time, labels.time), likewise
   --positive VALUE  the label that is class 1, all others being class 0
   --delimiter C     of CSV: one of ,;| or another sign, or tab; otherwise the most frequent one in the header
   --columns SPEC    age+job,hours-country,7-9: names or numbers of columns ('+' joins, ',' separates parties; a name
@@ -54,7 +55,7 @@ cluster_read_options() {
     netns=no links=no transcript=no scores=''
     data='' train='' test='' idx_train='' idx_test='' npy_train='' npy_test=''
     parties='' columns='' label_map='' seed='' strict=no out=''
-    label='' id='' group='' positive='' delimiter=''
+    label='' id='' group='' time='' positive='' delimiter=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
     scratch=$(mktemp -d) || fail 6 "no temporary folder"
     trap 'netns_down; rm -rf "$scratch"' EXIT
@@ -82,6 +83,7 @@ cluster_read_options() {
         --label) label=$2 ;;
         --id) id=$2 ;;
         --group) group=$2 ;;
+        --time) time=$2 ;;
         --positive) positive=$2 ;;
         --delimiter) delimiter=$2 ;;
         --parties) number --parties "$2" 1 256 && parties=$2 ;;
@@ -285,11 +287,13 @@ cluster_daemon() { # server|I ARGUMENTS...
         [ -z "$positive" ] || set -- "$@" --set "labels.positive=$positive"
         [ -z "$seed" ] || set -- "$@" --set "training.seed=$seed"
         [ -z "$group" ] || set -- "$@" --set "labels.group=$group"
+        [ -z "$time" ] || set -- "$@" --set "labels.time=$time"
         case $(sed -n 's/^labels //p' "$out/data.txt") in '' | 1) ;; *) set -- "$@" --set model.task=multilabel ;; esac
     else
         cluster_folder=party-$cluster_who cluster_program=vfl-party
         [ -z "$positive" ] || set -- "$@" --set "data.labels.positive=$positive"
         [ -z "$group" ] || set -- "$@" --set "data.group=$group"
+        [ -z "$time" ] || set -- "$@" --set "data.time=$time"
     fi
     [ -z "$seed" ] || set -- "$@" --insecure-seed "$seed"
     while read -r cluster_option cluster_text; do

@@ -14,7 +14,7 @@ cluster_find_data() {
     [ -z "$npy_test" ] || [ -n "$npy_train" ] || fail 2 "--npy-test needs --npy-train"
     [ -z "$label$delimiter" ] || [ -n "$train$npy_train" ] ||
         fail 2 "--label and --delimiter need --train or --npy-train"
-    [ -z "$id$group" ] || [ -n "$train" ] || fail 2 "--id and --group need --train"
+    [ -z "$id$group$time" ] || [ -n "$train" ] || fail 2 "--id, --group and --time need --train"
     [ -z "$idx_test" ] || [ -n "$idx_train" ] || fail 2 "--idx-test needs --idx-train"
     if [ $cluster_sources -eq 0 ] || [ -n "$data" ]; then
         data=${data:-breast_cancer}
@@ -50,8 +50,8 @@ cluster_pair() {
 cluster_plan() {
     printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
     printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
-    for cluster_role in "label $label" "id $id" "group $group" "positive $positive" "delimiter $delimiter" \
-        "npy-train $npy_train" "npy-test $npy_test"; do
+    for cluster_role in "label $label" "id $id" "group $group" "time $time" "positive $positive" \
+        "delimiter $delimiter" "npy-train $npy_train" "npy-test $npy_test"; do
         [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
     done
     printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
@@ -63,7 +63,8 @@ cluster_split() {
     set -- --out "$out/data"
     for cluster_role in "train $train" "test $test" "idx-train $idx_train" "idx-test $idx_test" "parties $parties" \
         "npy-train $npy_train" "npy-test $npy_test" \
-        "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "delimiter $delimiter"; do
+        "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "time $time" \
+        "delimiter $delimiter"; do
         [ -z "${cluster_role#* }" ] || set -- "$@" "--${cluster_role%% *}" "${cluster_role#* }"
     done
     "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return

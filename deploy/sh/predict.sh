@@ -68,7 +68,9 @@ predict_read_plan() {
     model=$(tail -n 1 "$out/server/models/served")
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
-    netns=no positive='' group=$(sed -n 's/^group //p' "$out/plan.txt") ending=csv
+    netns=no positive='' ending=csv
+    group=$(sed -n 's/^group //p' "$out/plan.txt")
+    time=$(sed -n 's/^time //p' "$out/plan.txt")
     for word in idx npy; do
         [ -z "$(sed -n "s/^$word-train //p" "$out/plan.txt")" ] || ending=$word
     done
@@ -100,7 +102,7 @@ predict_open_folder() { # SHELF NAME
 # FILE as the cluster's own was cut.
 predict_split() { # ARGUMENTS...
     set -- --out "$folder/data" --parties "$m" "$@"
-    for word in columns label id group delimiter; do
+    for word in columns label id group time delimiter; do
         value=$(sed -n "s/^$word //p" "$out/plan.txt")
         [ -z "$value" ] || set -- "$@" "--$word" "$value"
     done

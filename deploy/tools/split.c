@@ -29,30 +29,22 @@ static const char usage[] =
     "                 | --predict F [--with-labels] | --idx-predict IMAGES | --npy-predict X.npy)\n"
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
-    "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--delimiter C]\n"
-    "                 [--label-map evenodd|binary:K]\n";
+    "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN]\n"
+    "                 [--delimiter C] [--label-map evenodd|binary:K]\n";
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"train", required_argument, NULL, 't'},
-                                          {"test", required_argument, NULL, 'e'},
-                                          {"idx-train", required_argument, NULL, 'i'},
-                                          {"predict", required_argument, NULL, 'r'},
-                                          {"with-labels", no_argument, NULL, 'w'},
-                                          {"idx-predict", required_argument, NULL, 's'},
-                                          {"idx-test", required_argument, NULL, 'j'},
-                                          {"npy-train", required_argument, NULL, 'i'},
-                                          {"npy-test", required_argument, NULL, 'j'},
-                                          {"npy-predict", required_argument, NULL, 's'},
-                                          {"group", required_argument, NULL, 'g'},
-                                          {"label", required_argument, NULL, 'L'},
-                                          {"id", required_argument, NULL, 'I'},
-                                          {"delimiter", required_argument, NULL, 'd'},
-                                          {"parties", required_argument, NULL, 'p'},
-                                          {"columns", required_argument, NULL, 'c'},
-                                          {"label-map", required_argument, NULL, 'l'},
-                                          {0}};
+    static const struct option known[] = {
+        {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
+        {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
+        {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
+        {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
+        {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
+        {"npy-predict", required_argument, NULL, 's'}, {"group", required_argument, NULL, 'g'},
+        {"time", required_argument, NULL, 'm'},        {"label", required_argument, NULL, 'L'},
+        {"id", required_argument, NULL, 'I'},          {"delimiter", required_argument, NULL, 'd'},
+        {"parties", required_argument, NULL, 'p'},     {"columns", required_argument, NULL, 'c'},
+        {"label-map", required_argument, NULL, 'l'},   {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -74,6 +66,7 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'L': o->label = optarg; break;
         case 'I': o->id = optarg; break;
         case 'g': o->group = optarg; break;
+        case 'm': o->time = optarg; break;
         case 'd':
             o->delimiter = strcmp(optarg, "tab") == 0 ? '\t' : optarg[0];
             if (strcmp(optarg, "tab") != 0 && (strlen(optarg) != 1 || !csv_delimiter(optarg[0])))
@@ -95,8 +88,8 @@ static enum status read_options(struct split *s, int argc, char **argv)
         (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
         (o->pair_test != NULL && o->pair_train == NULL))
         return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
-    if (o->group != NULL && (o->pair_train != NULL || o->pair_predict))
-        return error_set(&s->err, STATUS_CONFIG, "--group: images have no columns with names");
+    if ((o->group != NULL || o->time != NULL) && (o->pair_train != NULL || o->pair_predict))
+        return error_set(&s->err, STATUS_CONFIG, "--group, --time: images have no named columns");
     return output_label_map(s);
 }
 

@@ -152,10 +152,13 @@ void kept_sync_work(struct kept *k)
     k->why.status = s;
 }
 
-static void swap_lines(struct kept *k)
+/* Somebody has the file: the next sync writes them, and behind them what was added meanwhile. */
+static void put_back(struct kept *k)
 {
     const struct buf lines = k->lines;
 
+    if (buf_append(&k->writing, lines.data, lines.len) != STATUS_OK)
+        return; /* more than there may be: what was added last stays */
     k->lines = k->writing;
     k->writing = lines;
 }
@@ -164,8 +167,8 @@ enum status kept_sync_end(struct kept *k, struct error *err)
 {
     CHECK(k->syncing);
     k->syncing = false;
-    if (k->why.status == STATUS_CONFIG && k->lines.len == 0)
-        swap_lines(k); /* somebody has the file: the next sync writes them */
+    if (k->why.status == STATUS_CONFIG)
+        put_back(k);
     k->writing.len = 0;
     if (k->why.status != STATUS_OK) {
         forget(&k->fresh);

@@ -31,7 +31,7 @@ static void print(struct serve *s, const struct waiting_call *c, struct http_ans
 {
     out->status = words_status(c);
     out->retry_s = out->status == 503 ? 1 : 0;
-    if (words_print(&out->body, c, &s->whole->roster, s->loss) != STATUS_OK) {
+    if (words_print(&out->body, c, &s->whole->roster) != STATUS_OK) {
         out->body.len = 0;
         out->status = 500;
     }
@@ -161,7 +161,7 @@ static bool predict(struct serve *s, const struct http_request *r, const char *r
     if (c == NULL)
         return true;
     note_call(s, r->client, c->n);
-    if (waiting_add(&s->waiting, c, is_ready(s, run), s->outputs)) {
+    if (waiting_add(&s->waiting, c, is_ready(s, run), s->kind)) {
         print(s, c, out);
         count(s, c, out->status);
         s->counts.kept++;
@@ -210,7 +210,7 @@ static bool turns(const struct serve *s)
 
 bool serve_due(const struct serve *s)
 {
-    if (s->kept.syncing || s->turning || now_of(s) < s->sync_again_us)
+    if (s->kept.syncing || s->turning || now_of(s) < s->retry_us)
         return false;
     if (turns(s))
         return true;
@@ -244,8 +244,8 @@ static enum status read_model(struct serve *s)
         st = error_set(&s->found, STATUS_CONFIG, "run %s has a bottom", s->run);
     if (st == STATUS_OK) {
         nn_head_shape(&head, &p.plan);
-        s->loss = head.loss;
-        s->outputs = s->kept.key.outputs = head.outputs;
+        s->reads = (struct waiting_kind){head.loss, head.outputs};
+        s->kept.key.outputs = head.outputs;
     }
     package_deinit(&p);
     return st;
@@ -256,6 +256,17 @@ void serve_sync_work(struct serve *s)
     if (s->turning && read_model(s) != STATUS_OK)
         return;
     kept_sync_work(&s->kept);
+}
+
+/* Somebody may have the file for as long as a job takes, or it is none: whoever tried again at once
+ * would do nothing else, and begin no job.  It is said once. */
+static void pause_after(struct serve *s, enum status synced, const struct error *why)
+{
+    if (synced != STATUS_OK)
+        s->retry_us = now_of(s) + SERVE_PAUSE_MS * 1000;
+    if (synced != STATUS_OK && !s->complained)
+        log_error("kept answers: %s", why->text);
+    s->complained = synced != STATUS_OK;
 }
 
 void serve_sync_end(struct serve *s)
@@ -271,12 +282,14 @@ void serve_sync_end(struct serve *s)
         s->run[0] = 0;
         return;
     }
-    if (st != STATUS_OK) {
-        log_error("kept answers: %s", err.text);
-        s->sync_again_us = now_of(s) + SERVE_PAUSE_MS * 1000;
-    }
+    if (turned)
+        s->kind = s->reads;
+    pause_after(s, st, &err);
+    /* Nobody else would have a turn while they wait for their time to be over. */
+    if (st != STATUS_OK && st != STATUS_CONFIG && !s->opened && kept_changed(&s->kept))
+        waiting_fail(&s->waiting, s->run, FAULT_FAILED);
     if (!kept_changed(&s->kept))
-        waiting_place(&s->waiting, s->run, s->outputs);
+        waiting_place(&s->waiting, s->run, s->kind);
     if (s->kept.lines.len > 0 && s->write_us == 0)
         s->write_us = now_of(s) + SERVE_WRITE_MS * 1000;
 }
@@ -314,14 +327,20 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return b > 0 && b < a ? b : a;
 }
 
+/* 0: none is to come. */
+static uint64_t sync_next(const struct serve *s)
+{
+    if (s->retry_us > now_of(s))
+        return s->retry_us;
+    return s->kept.lines.len > 0 ? s->write_us : 0;
+}
+
 uint64_t serve_next(const struct serve *s)
 {
     uint64_t next = sooner(s->noted_us, waiting_until(&s->waiting));
 
     if (!s->kept.syncing)
-        next = sooner(next, s->write_us);
-    if (s->sync_again_us > now_of(s))
-        next = sooner(next, s->sync_again_us);
+        next = sooner(next, sync_next(s));
     return s->paused_until_us > now_of(s) ? sooner(next, s->paused_until_us) : next;
 }
 

@@ -50,13 +50,14 @@ struct serve {
     struct tokens tokens;
     struct serve_client client[HTTP_CLIENTS_MAX]; /* of each token */
     char run[PACKAGE_RUN_MAX + 1];                /* whose turn it is; "": nobody's */
-    enum nn_loss loss;
-    uint32_t outputs;
-    bool turning; /* that model is being read */
+    struct waiting_kind kind;                     /* its scores, once `turning` is over */
+    bool turning;                                 /* that model is being read */
     bool opened, stopping;
     uint64_t paused_until_us, write_us, noted_us;
-    uint64_t sync_again_us; /* after one that failed: not before */
-    struct error found;     /* by the thread: of the turn */
+    uint64_t retry_us;         /* the last sync came to nothing: no other before */
+    bool complained;           /* about that, and about the ones before it */
+    struct error found;        /* by the thread: of the turn, ... */
+    struct waiting_kind reads; /* ... and what it is */
     struct latency latency;
     struct serve_counts counts;
 };

@@ -124,7 +124,8 @@ static void settle(struct waiting_row *r, enum waiting_fault fault, const float 
     r->fault = fault;
     r->item = NULL;
     if (scores != NULL)
-        memcpy(c->scores + (size_t)(r - c->row) * c->outputs, scores, c->outputs * sizeof *scores);
+        memcpy(c->scores + (size_t)(r - c->row) * c->kind.outputs, scores,
+               c->kind.outputs * sizeof *scores);
     c->left--;
 }
 
@@ -132,11 +133,10 @@ static void settle(struct waiting_row *r, enum waiting_fault fault, const float 
 static void forsake(struct waiting *w, struct waiting_row *r)
 {
     struct waiting_item *i = r->item;
-    struct waiting_row **at = &i->rows;
 
-    while (*at != r)
-        at = &(*at)->next;
-    *at = r->next;
+    *(r->before == NULL ? &i->rows : &r->before->next) = r->next;
+    if (r->next != NULL)
+        r->next->before = r->before;
     r->item = NULL;
     if (i->rows != NULL || i->in_lot)
         return;
@@ -191,16 +191,19 @@ static void place_row(struct waiting *w, struct waiting_row *r)
         settle(r, kept != NULL ? FAULT_NONE : FAULT_FAILED, kept);
         return;
     }
+    r->before = NULL;
     r->next = r->item->rows;
+    if (r->next != NULL)
+        r->next->before = r;
     r->item->rows = r;
 }
 
-static void place(struct waiting *w, struct waiting_call *c, uint32_t outputs)
+static void place(struct waiting *w, struct waiting_call *c, struct waiting_kind kind)
 {
     c->placed = true;
-    c->outputs = w->outputs = outputs;
+    c->kind = w->kind = kind;
     if (c->scores == NULL)
-        c->scores = mem_alloc((size_t)c->n * outputs, sizeof *c->scores);
+        c->scores = mem_alloc((size_t)c->n * kind.outputs, sizeof *c->scores);
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->row[i].settled)
             continue;
@@ -216,11 +219,11 @@ bool waiting_has_room(const struct waiting *w, uint32_t rows)
     return w->calls_n < WAITING_CALLS_MAX && w->ids_max - w->ids >= rows;
 }
 
-bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, uint32_t outputs)
+bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, struct waiting_kind kind)
 {
     CHECK(waiting_has_room(w, c->n));
     if (now)
-        place(w, c, outputs);
+        place(w, c, kind);
     if (c->left == 0)
         return true;
     c->before = w->last;
@@ -232,13 +235,13 @@ bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, uint32_t o
     return false;
 }
 
-void waiting_place(struct waiting *w, const char *run, uint32_t outputs)
+void waiting_place(struct waiting *w, const char *run, struct waiting_kind kind)
 {
     for (struct waiting_call *c = w->first, *next; c != NULL; c = next) {
         next = c->next;
         if (c->placed || strcmp(c->run, run) != 0)
             continue;
-        place(w, c, outputs);
+        place(w, c, kind);
         if (c->left == 0)
             over(w, c);
     }
@@ -344,6 +347,8 @@ static void settle_item(struct waiting *w, struct waiting_item *i, enum waiting_
         struct waiting_call *c = r->call;
 
         i->rows = r->next;
+        if (i->rows != NULL)
+            i->rows->before = NULL;
         for (uint32_t m = 0; missing != NULL && m < WIRE_MEMBERS_MAX; m++) {
             r->without |= missing[m];
             r->missing[m / 64] |= (uint64_t)missing[m] << m % 64;
@@ -362,9 +367,9 @@ void waiting_scored(void *owner, const float *scores, const bool *missing)
 
     w->lot_n = 0;
     for (uint32_t k = 0; k < n; k++) {
-        const float *score = scores + (size_t)k * w->outputs;
+        const float *score = scores + (size_t)k * w->kind.outputs;
         struct waiting_item *i = w->lot[k];
-        const bool good = all_finite(score, w->outputs);
+        const bool good = all_finite(score, w->kind.outputs);
 
         if (good)
             w->calls.scored(w->calls.owner, i->id, i->n, score, missing);

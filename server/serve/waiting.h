@@ -17,6 +17,7 @@
 
 #include "common/daemon/package.h"
 #include "common/http/http.h"
+#include "common/nn/loss.h"
 #include "server/serve/idmap.h"
 #include "server/setup.h"
 
@@ -38,13 +39,19 @@ enum waiting_fault {
 
 struct waiting_item; /* a row that is to be asked for, whoever waits for it */
 
+/* What a model's scores are. */
+struct waiting_kind {
+    enum nn_loss loss;
+    uint32_t outputs; /* of a row */
+};
+
 struct waiting_row {
     const char *id; /* of its call's text */
     size_t n;
     bool settled;
     enum waiting_fault fault;
-    struct waiting_item *item; /* it waits for; NULL: settled, or not placed yet */
-    struct waiting_row *next;  /* that waits for the same */
+    struct waiting_item *item;         /* it waits for; NULL: settled, or not placed yet */
+    struct waiting_row *before, *next; /* that wait for the same */
     struct waiting_call *call;
     bool without; /* somebody was missing: */
     uint64_t missing[WIRE_MEMBERS_MAX / 64];
@@ -56,10 +63,11 @@ struct waiting_call {
     size_t client;
     uint64_t came_us, until_us;
     uint64_t turn; /* when a row of it was last asked for alone; 0: never */
-    uint32_t n, left, outputs;
-    bool placed; /* its rows are settled or wait for an item */
+    uint32_t n, left;
+    struct waiting_kind kind; /* of its model, whoever has the turn when it is over */
+    bool placed;              /* its rows are settled or wait for an item */
     struct waiting_row *row;
-    float *scores; /* n x outputs, once it is placed */
+    float *scores; /* n x kind.outputs, once it is placed */
     struct waiting_call *before, *next;
 };
 
@@ -85,9 +93,10 @@ struct waiting {
     uint64_t turns, turn[HTTP_CLIENTS_MAX]; /* as a call's */
     bool was_alone;                         /* the last round */
     struct waiting_item **lot;              /* of the round under way */
-    uint32_t lot_n, outputs;
-    struct buf text; /* of its ids */
-    uint64_t lots;   /* since waiting_begins */
+    uint32_t lot_n;
+    struct waiting_kind kind; /* of the model that rows are asked for by */
+    struct buf text;          /* of its ids */
+    uint64_t lots;            /* since waiting_begins */
 };
 
 enum status waiting_init(struct waiting *w, const struct waiting_calls *calls,
@@ -103,9 +112,9 @@ void waiting_call_free(struct waiting_call *c);  /* one that was not added */
 bool waiting_has_room(const struct waiting *w, uint32_t rows);
 /* Its rows are looked at: one that is no id, or is kept, is settled, and the others wait for an
  * item.  True: nothing is left, and it was not added; false: it is here. */
-bool waiting_add(struct waiting *w, struct waiting_call *c, bool place, uint32_t outputs);
+bool waiting_add(struct waiting *w, struct waiting_call *c, bool place, struct waiting_kind kind);
 /* All calls for this run that are here and have not been placed. */
-void waiting_place(struct waiting *w, const char *run, uint32_t outputs);
+void waiting_place(struct waiting *w, const char *run, struct waiting_kind kind);
 /* Another run has its turn: no row waits for an item any more, and no call is placed. */
 void waiting_turn(struct waiting *w);
 /* The run of the call that has waited for longest, or NULL. */

@@ -146,13 +146,13 @@ static enum status print_id(struct buf *out, const struct waiting_row *r)
     return s;
 }
 
-static enum status print_scores(struct buf *out, const float *score, uint32_t n, enum nn_loss loss)
+static enum status print_scores(struct buf *out, const float *score, struct waiting_kind kind)
 {
-    enum status s = loss == NN_LOSS_SIGMOID
+    enum status s = kind.loss == NN_LOSS_SIGMOID
                         ? buf_printf(out, "%.9g, ", 1 - (double)score[0]) /* both classes */
                         : STATUS_OK;
 
-    for (uint32_t k = 0; k < n && s == STATUS_OK; k++)
+    for (uint32_t k = 0; k < kind.outputs && s == STATUS_OK; k++)
         s = buf_printf(out, "%s%.9g", k > 0 ? ", " : "", (double)score[k]);
     return s;
 }
@@ -173,7 +173,7 @@ static enum status print_without(struct buf *out, const struct waiting_row *r,
 }
 
 static enum status print_row(struct buf *out, const struct waiting_call *c, uint32_t i,
-                             const struct roster *roster, enum nn_loss loss)
+                             const struct roster *roster)
 {
     const struct waiting_row *r = &c->row[i];
     enum status s = buf_printf(out, "%s\n  {\"id\": ", i > 0 ? "," : "");
@@ -185,7 +185,7 @@ static enum status print_row(struct buf *out, const struct waiting_call *c, uint
     if (s == STATUS_OK)
         s = buf_printf(out, ", \"scores\": [");
     if (s == STATUS_OK)
-        s = print_scores(out, c->scores + (size_t)i * c->outputs, c->outputs, loss);
+        s = print_scores(out, c->scores + (size_t)i * c->kind.outputs, c->kind);
     if (s == STATUS_OK)
         s = buf_printf(out, "]");
     if (s == STATUS_OK && r->without)
@@ -193,12 +193,11 @@ static enum status print_row(struct buf *out, const struct waiting_call *c, uint
     return s == STATUS_OK ? buf_printf(out, "}") : s;
 }
 
-enum status words_print(struct buf *out, const struct waiting_call *c, const struct roster *roster,
-                        enum nn_loss loss)
+enum status words_print(struct buf *out, const struct waiting_call *c, const struct roster *roster)
 {
     enum status s = buf_printf(out, "{\"model\": \"%s\", \"scores\": [", c->run);
 
     for (uint32_t i = 0; i < c->n && s == STATUS_OK; i++)
-        s = print_row(out, c, i, roster, loss);
+        s = print_row(out, c, i, roster);
     return s == STATUS_OK ? buf_printf(out, "]}\n") : s;
 }

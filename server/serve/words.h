@@ -6,7 +6,6 @@
 
 #include "common/flow/roster.h"
 #include "common/http/http.h"
-#include "common/nn/loss.h"
 #include "server/serve/waiting.h"
 
 #include <jansson.h>
@@ -28,7 +27,7 @@ enum status words_read(struct words_asked *out, const uint8_t *body, size_t n,
 unsigned words_status(const struct waiting_call *c);
 /* {"model": RUN, "scores": [{"id", "scores", "without"?} or {"id", "error"}, ...]}, in the order of
  * the ids. */
-enum status words_print(struct buf *out, const struct waiting_call *c, const struct roster *roster,
-                        enum nn_loss loss) MUST_USE;
+enum status words_print(struct buf *out, const struct waiting_call *c,
+                        const struct roster *roster) MUST_USE;
 
 #endif

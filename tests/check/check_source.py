@@ -431,6 +431,16 @@ def rule_links(tree):
                     yield path, n, f'{target}: no such heading'
 
 
+def rule_named(tree):
+    """each function that the rules of docs/security.md name stands in the file beside it"""
+    path = 'docs/security.md'
+    for n, line in tree.lines(path):
+        for names, file in re.findall(r'((?:`[a-z0-9_]+`(?:, )?)+) \(([a-z0-9_/]+\.[ch])\)', line):
+            for name in re.findall(r'`(.*?)`', names):
+                if not re.search(rf'\b{name}\b', tree.text.get(file, '')):
+                    yield path, n, f'{file} has no {name}'
+
+
 def rule_tests(tree):
     """each source of common has its tests"""
     for path in tree.of('.c'):

@@ -260,6 +260,12 @@ add docs/page.md '[a](#a-heading-and-more) [b](../Makefile) [c](adr) [d](https:/
 accepted links docs/page.md 'a link that leads somewhere'
 new docs/page.md "$(printf '```\n[a](nowhere)\n```\n`[b](nowhere)`\n')"
 accepted links docs/page.md 'what is quoted'
+add docs/security.md '| a rule | `buf_append`, `buf_nothing` (common/base/buf.c) | |'
+refused named "docs/security.md:$line" 'a rule of a function that is gone'
+add docs/security.md '| a rule | `buf_append` (common/base/nothing.c) | |'
+refused named "docs/security.md:$line" 'and of a file that is'
+add docs/security.md '| a rule | `buf_init`, `buf_append` (common/base/buf.c), `mem_alloc` (common/base/mem.c) | |'
+accepted named docs/security.md 'functions that are there'
 new common/base/fresh.c 'int x;'
 refused tests common/base/fresh.c:1 'a source without tests'
 new common/base/fresh.c 'int x;'

@@ -125,6 +125,61 @@ same "$(models left)" "$(models raw)" 'make the same models'
 expect 0 'texts that no training row has' 'what only rows kept back have is counted' cat raw/party-1/log.txt
 same '' "$("$vfl" models --state raw/party-1 show | grep -E '"(x|y)"')" 'and is in no package'
 
+# By time: the same comes of a training file without the latest rows, of equal times without those of the last ids.  All
+# sides have the column, and none makes a feature of it.
+python3 - <<'PY'
+import csv, random
+random.seed(9)
+read = lambda f: list(csv.reader(open(f)))
+head, *rows = read("all.csv")
+tested = read("test.csv")[1:]
+day = {r[0]: random.randrange(56) for r in rows + tested} # of two months
+clock = lambda: random.choice(["", " 00:00", "T01:30+01:30", " 00:00:00.0Z"])
+when = {i: "2023-%02d-%02d%s" % (1 + d // 28, 1 + d % 28, clock()) for i, d in day.items()}
+order = sorted(rows, key=lambda r: (day[r[0]], len(r[0]), r[0]))
+kept = {r[0] for r in order[-int(0.2 * len(rows)):]}
+assert day[order[-81][0]] == day[order[-80][0]], "the last day kept back is not whole"
+left = [r for r in rows if r[0] not in kept]
+for name, some in ("dated", rows), ("dated-left", left), ("dated-test", tested), (
+        "dated-rest", tested + [r for r in rows if r[0] in kept]):
+    with open(name + ".csv", "w", newline="") as f:
+        csv.writer(f).writerows([head + ["seen"]] + [r + [when[r[0]]] for r in some])
+PY
+dated() { # OUT OPTIONS...
+    out=$1
+    shift
+    raw "$out" --time seen --train dated.csv --test dated-test.csv --set data.validate=0.2 \
+        --set data.validate_by=time "$@"
+}
+asks() { # server|party-I OPTIONS...
+    side=$1
+    shift
+    "$VFL_BIN/vfl-${side%-*}" -c "late/$side/config.yaml" -n --set data.validate=0.2 --set data.validate_by=time "$@"
+}
+expect 0 '' 'by time' dated late
+expect 0 '' 'and without the latest rows' raw early --time seen --train dated-left.csv --test dated-rest.csv
+same "$(models early)" "$(models late)" 'make the same models'
+same '' "$("$vfl" models --state late/party-1 show | grep seen)" 'which know of no time'
+expect 0 '320 training and 60 test rows, 80 to choose by' 'it is the share of all' asks server --set labels.time=seen
+sed '2,$s/T01:30+01:30/ 00:00/' late/data/party-2-train.csv >spelled.csv
+expect 0 '' 'a party that spells times otherwise keeps the same rows back' dated spelled \
+    --party "2:data.train=$PWD/spelled.csv"
+same "$(models late)" "$(models spelled)" 'for the same models'
+sed '2,$s/2023-01/2023-03/' late/data/party-2-train.csv >moved.csv
+expect 2 'the ids of p2 are not those of' 'one with other times has other rows' dated moved \
+    --party "2:data.train=$PWD/moved.csv"
+sed '7s/[^,]*$//' late/data/party-2-train.csv >gap.csv
+expect 2 'gap.csv:7: column 4 "seen": not a time' 'a time that is missing is one line' \
+    asks party-2 --set data.time=seen --set "data.train=$PWD/gap.csv"
+expect 2 'gap.csv:7' 'before a word is said to anybody' "$VFL_BIN/vfl-party" -c late/party-2/config.yaml \
+    --set data.validate=0.2 --set data.validate_by=time --set data.time=seen --set "data.train=$PWD/gap.csv"
+expect 2 'labels-train.csv:1: no column "nowhen"' 'and so is a column' asks server --set labels.time=nowhen
+expect 2 'time needs labels.time' 'a server that knows of no time' asks server
+expect 2 'time needs data.time' 'a party that knows of none' asks party-2
+expect 2 'keeps training rows back by time, this side by id' 'another way at a party' \
+    dated other-way --party 2:data.validate_by=id
+expect 0 '' 'new rows have the column, too' "$vfl" predict --run late --data dated-rest.csv --out late.scores
+
 # Images have no ids: those of the test file are other rows than those of the training file.
 python3 - <<'PY'
 import random, struct

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/base/mem.h"
 #include "common/data/group.h"
 #include "common/data/intake.h"
 #include "common/data/order.h"
@@ -56,6 +57,26 @@ static void check_group(const struct table *t, const char *path, const char *nam
     group_deinit(&g);
 }
 
+/* Each row has a place of its own, or all are refused. */
+static void check_places(const struct table *t, const char *path, const char *name)
+{
+    const struct group_from from = {.path = path, .column = name};
+    struct error err = {0};
+    uint32_t *place;
+    uint64_t sum = 0;
+
+    if (group_places(&place, &from, t, &err) == STATUS_OK) {
+        for (size_t i = 0; i < t->rows; i++) {
+            CHECK(place[i] < t->rows);
+            sum += place[i];
+        }
+        CHECK(sum == (uint64_t)t->rows * (t->rows - 1) / 2);
+    } else {
+        CHECK(err.status == STATUS_DATA && place == NULL);
+    }
+    mem_free(place);
+}
+
 /* What was read, and read again by the schema that came of it, becomes the same features. */
 static void prepare(struct table *t, struct schema *schema, const struct intake_want *want,
                     const char *path)
@@ -87,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct intake_want want = {.source.line_max = 4096,
                                      .labels = how % 2 == 1,
                                      .group = how % 4 == 2 ? "g" : NULL,
+                                     .time = (how & 0xf0) == 0x90 ? "t" : NULL,
                                      .kind = how & 8 ? SCHEMA_NUMBER : SCHEMA_AUTO,
                                      .complete = (how & 8) != 0,
                                      .limits = &limits};
@@ -103,6 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         prepare(&t, &schema, &want, path);
         if (want.group != NULL)
             check_group(&t, path, want.group);
+        if (want.time != NULL)
+            check_places(&t, path, want.time);
         table_deinit(&t);
         schema_deinit(&schema);
     } else {

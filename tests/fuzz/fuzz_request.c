@@ -29,7 +29,7 @@ static const struct roster *roster(void)
 /* As waiting.c leaves them. */
 static void settle(struct waiting_call *c, uint8_t how)
 {
-    c->outputs = OUTPUTS;
+    c->kind = (struct waiting_kind){how & 16 ? NN_LOSS_SIGMOID : NN_LOSS_SOFTMAX, OUTPUTS};
     c->scores = mem_alloc((size_t)c->n * OUTPUTS, sizeof *c->scores);
     CHECK(c->scores != NULL);
     snprintf(c->run, sizeof c->run, "abc-2");
@@ -46,13 +46,13 @@ static void settle(struct waiting_call *c, uint8_t how)
     }
 }
 
-static void check_answer(const struct waiting_call *c, enum nn_loss loss)
+static void check_answer(const struct waiting_call *c)
 {
     struct buf out;
     json_t *said, *rows;
 
     buf_init(&out, 1 << 24);
-    CHECK(words_print(&out, c, roster(), loss) == STATUS_OK);
+    CHECK(words_print(&out, c, roster()) == STATUS_OK);
     CHECK(words_status(c) >= 200 && words_status(c) < 600);
     said = json_loadb((const char *)out.data, out.len, JSON_ALLOW_NUL, NULL);
     rows = json_object_get(said, "scores");
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(asked.call->n >= 1 && asked.call->n <= WAITING_CALL_ROWS_MAX);
     CHECK(asked.deadline_ms >= 1 && asked.deadline_ms <= DEADLINE_MAX);
     settle(asked.call, how);
-    check_answer(asked.call, how & 16 ? NN_LOSS_SIGMOID : NN_LOSS_SOFTMAX);
+    check_answer(asked.call);
     waiting_call_free(asked.call);
     return 0;
 }

@@ -66,7 +66,7 @@ static void note_scores(void *owner, const char *id, size_t n, const float *scor
         row = 10 * row + (unsigned)(id[i] - '0');
     assert_true(row < ROWS && !p->known[row]); /* nothing is answered twice */
     p->known[row] = true;
-    memcpy(p->score[row], scores, p->waiting.outputs * sizeof *scores);
+    memcpy(p->score[row], scores, p->waiting.kind.outputs * sizeof *scores);
     for (uint32_t i = 0; i < PARTIES; i++)
         p->missing |= (uint64_t)missing[i] << i;
 }
@@ -124,7 +124,8 @@ static void ask_until(size_t client, uint32_t first, uint32_t n, uint64_t until_
         c->row[i].n = (size_t)sprintf(text, "%u", first + i);
         text += c->row[i].n;
     }
-    assert_false(waiting_add(&play.waiting, c, true, play.plan.shape.outputs));
+    assert_false(waiting_add(&play.waiting, c, true,
+                             (struct waiting_kind){NN_LOSS_SOFTMAX, play.plan.shape.outputs}));
     standing_asked(play.s);
 }
 

@@ -26,6 +26,7 @@ struct split_options {
     const char *label; /* the column that is the label, or several, between '+'; NULL: the last one,
                         * called label */
     const char *group; /* the column that says whose a row is: everybody gets it; NULL: none */
+    const char *time;  /* the one that says when it was, likewise */
     const char *id;    /* the column that is the id; NULL: `id`, or else the row's number */
     char delimiter;    /* of CSV; 0: found out */
     uint32_t parties;  /* 0: not said */

@@ -27,8 +27,10 @@ enum { DIGEST_SHOWN = 8 }; /* bytes of the digest in an id */
 struct table_in {
     struct split *split;
     struct source source;
-    size_t id, group; /* columns of the source; source.cols when there is none */
-    size_t *label;    /* split->labels of them; of rows to be predicted those that are there */
+    size_t id;        /* column of the source; source.cols when there is none */
+    size_t shared[2]; /* whose a row is, and when it was: what there is of these, for everybody */
+    size_t shares;
+    size_t *label; /* split->labels of them; of rows to be predicted those that are there */
     size_t *feature, features;
     bool *taken;     /* by column of the source: it is none of these */
     uint64_t number; /* of the present row, from 0 */
@@ -44,9 +46,9 @@ static enum status no_column(struct table_in *in, const char *name)
 static enum status take_column(struct table_in *in, size_t column, const char *name)
 {
     if (in->taken[column])
-        return source_fail(&in->source, &in->split->err,
-                           "one column cannot be id, label and group, or one of them twice: \"%s\"",
-                           name);
+        return source_fail(
+            &in->source, &in->split->err,
+            "one column cannot be id, label, group and time, or one of them twice: \"%s\"", name);
     in->taken[column] = true;
     return STATUS_OK;
 }
@@ -98,6 +100,19 @@ static enum status find_labels(struct table_in *in)
     return STATUS_OK;
 }
 
+/* A column that every side gets; NULL: there is none. */
+static enum status find_shared(struct table_in *in, const char *name)
+{
+    const size_t column = name != NULL ? source_column(&in->source, name) : 0;
+
+    if (name == NULL)
+        return STATUS_OK;
+    if (column == in->source.cols)
+        return no_column(in, name);
+    in->shared[in->shares++] = column;
+    return take_column(in, column, name);
+}
+
 /* Which column is what: as the options say, or else the first is id and the last label. */
 static enum status find_roles(struct table_in *in)
 {
@@ -106,7 +121,6 @@ static enum status find_roles(struct table_in *in)
     const size_t label = source_column(s, "label");
 
     in->id = source_column(s, o->id != NULL ? o->id : "id");
-    in->group = o->group != NULL ? source_column(s, o->group) : s->cols;
     if (o->label == NULL && (!split_bare(o) || label < s->cols) &&
         (label + 1 != s->cols || (o->id == NULL && in->id != 0)))
         return source_fail(&in->source, &in->split->err,
@@ -115,11 +129,9 @@ static enum status find_roles(struct table_in *in)
         return in->split->err.status;
     if (o->id != NULL && in->id == s->cols)
         return no_column(in, o->id);
-    if (o->group != NULL && in->group == s->cols)
-        return no_column(in, o->group);
     if (in->id < s->cols && take_column(in, in->id, o->id != NULL ? o->id : "id") != STATUS_OK)
         return in->split->err.status;
-    if (in->group < s->cols && take_column(in, in->group, o->group) != STATUS_OK)
+    if (find_shared(in, o->group) != STATUS_OK || find_shared(in, o->time) != STATUS_OK)
         return in->split->err.status;
     if (memchr(in->taken, false, s->cols) == NULL)
         return source_fail(&in->source, &in->split->err,
@@ -198,8 +210,8 @@ static void put_labels_header(const struct table_in *in, int set)
     fputs(s->labels == 1 ? "id,label" : "id", f);
     for (uint32_t i = 0; s->labels > 1 && i < s->labels; i++)
         put_name(in, f, in->label[i]);
-    if (s->o.group != NULL)
-        put_name(in, f, in->group);
+    for (size_t i = 0; i < in->shares; i++)
+        put_name(in, f, in->shared[i]);
     fputc('\n', f);
 }
 
@@ -215,8 +227,8 @@ static void put_header(const struct table_in *in, int set)
         fputs("id", f);
         for (uint32_t i = c->first[p]; i < c->first[p + 1]; i++)
             put_name(in, f, in->feature[c->column[i]]);
-        if (in->split->o.group != NULL)
-            put_name(in, f, in->group);
+        for (size_t i = 0; i < in->shares; i++)
+            put_name(in, f, in->shared[i]);
         fputc('\n', f);
     }
 }
@@ -241,8 +253,8 @@ static void put_features(const struct table_in *in, int set, const char *id)
         fputs(id, f);
         for (uint32_t i = c->first[p]; i < c->first[p + 1]; i++)
             put_cell(in, f, in->feature[c->column[i]]);
-        if (in->split->o.group != NULL)
-            put_cell(in, f, in->group);
+        for (size_t i = 0; i < in->shares; i++)
+            put_cell(in, f, in->shared[i]);
         fputc('\n', f);
     }
 }
@@ -294,8 +306,8 @@ static enum status put_labels(const struct table_in *in, int set, const char *id
                              "%s:%llu: label: no class that --label-map can map", in->source.path,
                              (unsigned long long)in->source.row);
     }
-    if (s->o.group != NULL && !split_bare(&s->o))
-        put_cell(in, f, in->group);
+    for (size_t i = 0; i < in->shares && !split_bare(&s->o); i++)
+        put_cell(in, f, in->shared[i]);
     fputc('\n', f);
     return STATUS_OK;
 }

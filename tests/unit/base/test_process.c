@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,6 +122,38 @@ static void test_root_works_in_a_folder_as_its_owner(void **state)
     assert_int_equal(rmdir(scratch_path("made")), 0);
 }
 
+/* In a child of these limits: how many it has room for, and, where that is told, the limit then. */
+static unsigned files_of(rlim_t soft, rlim_t hard, uint32_t more, bool tells_limit)
+{
+    const pid_t child = fork();
+    int code = 0;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct rlimit l = {soft, hard};
+        uint32_t room = 0;
+
+        if (setrlimit(RLIMIT_NOFILE, &l) == 0)
+            room = process_files(more);
+        _exit(getrlimit(RLIMIT_NOFILE, &l) != 0 ? 0 : tells_limit ? (int)l.rlim_cur : (int)room);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    return (unsigned)WEXITSTATUS(code);
+}
+
+static void test_more_files_are_as_many_as_there_may_be_and_leave_half_of_the_others(void **state)
+{
+    (void)state;
+    assert_int_equal(files_of(40, 200, 100, true), 140);
+    assert_int_equal(files_of(40, 200, 100, false), 100);
+    assert_int_equal(files_of(40, 90, 100, true), 90);
+    assert_int_equal(files_of(40, 90, 100, false), 70);
+    assert_int_equal(files_of(40, 40, 100, true), 40);
+    assert_int_equal(files_of(40, 40, 100, false), 20);
+    assert_int_equal(files_of(40, 40, 10, false), 10);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +162,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_other_arguments_arrive_as_others),
         cmocka_unit_test(test_a_failure_comes_back),
         cmocka_unit_test(test_root_works_in_a_folder_as_its_owner),
+        cmocka_unit_test(test_more_files_are_as_many_as_there_may_be_and_leave_half_of_the_others),
     };
 
     if (getenv(AGAIN) != NULL)

@@ -229,7 +229,7 @@ static void test_a_printed_server_loads_back_to_the_same_struct(void **state)
         make_sense(&server.plan);
         memset(server.http, 0, sizeof server.http); /* of loopback, where it stands */
         strcpy(server.http, server.stand ? "[::1]:8080" : "");
-        if (server.labels_group[0] == 0 && server.plan.data.validate_by == VALIDATE_GROUP)
+        if (server.labels_group[0] == 0 || server.labels_time[0] == 0)
             server.plan.data.validate_by = VALIDATE_ID;
         if (server.plan.model.task == TASK_MULTILABEL)
             memset(server.labels_positive, 0, sizeof server.labels_positive);
@@ -252,7 +252,7 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
     for (int i = 0; i < DRAWS; i++) {
         memset(&party, 0, sizeof party);
         draw_table(&config_keys_party, &party);
-        if (party.group[0] == 0 && party.validate_by == VALIDATE_GROUP)
+        if (party.group[0] == 0 || party.time[0] == 0)
             party.validate_by = VALIDATE_ID;
         if (party.degree > 0)
             party.layers = (struct plan_widths){0};

@@ -206,6 +206,31 @@ static void test_a_line_cut_short_is_dropped_and_one_changed_is_refused(void **u
     remove_state(state);
 }
 
+static void test_a_file_never_grows_beyond_what_is_read(void **state)
+{
+    const char *dir = state_of("full");
+    struct answers_file f, after;
+    struct error err = {0};
+    struct buf lines;
+    char path[8192];
+
+    (void)state;
+    keep(dir, &plain);
+    buf_init(&lines, 4096);
+    assert_int_equal(answers_print(&lines, &plain, "c", 1, scores), STATUS_OK);
+    snprintf(path, sizeof path, "%s/models/r1/answers", dir);
+    for (size_t over = 0; over < 2; over++) {
+        assert_int_equal(truncate(path, (off_t)(ANSWERS_FILE_MAX - lines.len + over)), 0);
+        answers_stand(dir, "r1", &f);
+        assert_int_equal(answers_append(dir, "r1", &lines, &f, &err),
+                         over == 0 ? STATUS_OK : STATUS_IO);
+        answers_stand(dir, "r1", &after);
+        assert_true(after.size == ANSWERS_FILE_MAX - over * (lines.len - 1));
+    }
+    buf_deinit(&lines);
+    remove_state(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_another_epoch_or_set_has_answers_of_its_own),
         cmocka_unit_test(test_what_another_set_has_answered_is_named_and_kept_as_its_own),
         cmocka_unit_test(test_who_is_forgotten_is_in_no_line),
+        cmocka_unit_test(test_a_file_never_grows_beyond_what_is_read),
         cmocka_unit_test(test_a_line_cut_short_is_dropped_and_one_changed_is_refused),
     };
 

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const struct table_want BY_WHO = {.group = "who"}, ALL = {.labels = false};
+static const struct table_want BY_WHO = {.group = "who"}, ALL = {.labels = false},
+                               BY_WHEN = {.time = "when"};
 
 static void read_table(struct table *t, const char *path, const struct table_want *want)
 {
@@ -185,6 +186,87 @@ static void test_what_is_no_such_column_is_refused_with_its_place(void **state)
     refused("id,who,who,a\n1,x,x,2\n", "columns 2 and 3 are both");
 }
 
+/* --- when rows were --- */
+
+static void places(const char *text, const struct table_want *want, const uint32_t *expected)
+{
+    const char *path = scratch_write_text("when.csv", text);
+    struct error err = {0};
+    uint32_t *place;
+    struct table t;
+
+    read_table(&t, path, want);
+    assert_int_equal(t.cols, 1);
+    assert_string_equal(t.names, "a");
+    if (group_places(&place, &(struct group_from){.path = path, .column = "when"}, &t, &err) !=
+        STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_memory_equal(place, expected, t.rows * sizeof *place);
+    mem_free(place);
+    table_deinit(&t);
+}
+
+/* Rows of a table are in the order of ids, whatever the file's is. */
+static void test_places_are_by_time_and_then_by_id(void **state)
+{
+    static const struct table_want both = {.group = "who", .time = "when"};
+
+    (void)state;
+    places("id,when,a\n1,5,0\n2,-1e3,0\n3,5.0,0\n10,4.5,0\n", &BY_WHEN,
+           (const uint32_t[]){2, 0, 3, 1});
+    places("when,id,a\n2020-03-01,3,0\n2020-02-29 23:59:59,20,0\n2020-03-01 01:00+01:00,1,0\n",
+           &BY_WHEN, (const uint32_t[]){1, 2, 0});
+    places("id,who,a,when\n1,x,0,1700000000.5\n2,y,0,1700000000.25\n", &both,
+           (const uint32_t[]){1, 0});
+}
+
+static void no_places(const char *text, const char *words)
+{
+    const char *path = scratch_write_text("when.csv", text);
+    struct error err = {0};
+    uint32_t *place = NULL;
+    struct table t;
+    enum status s = table_read(&t, path, &BY_WHEN, &err);
+
+    if (s == STATUS_OK)
+        s = group_places(&place, &(struct group_from){.path = path, .column = "when"}, &t, &err);
+    assert_int_equal(s, STATUS_DATA);
+    assert_null(place);
+    if (strstr(err.text, words) == NULL)
+        fail_msg("%s", err.text);
+    table_deinit(&t);
+}
+
+static void test_what_is_no_time_is_refused_with_its_place(void **state)
+{
+    (void)state;
+    no_places("id,a\n1,2\n", "when.csv:1: no column \"when\"");
+    no_places("id,when\n1,2\n", "when.csv:1: no column besides id and \"when\"");
+    no_places("id,when,a\n1,,2\n", "when.csv:2: column 2 \"when\": neither a number nor a time");
+    no_places("id,when,a\n1,NA,2\n", "when.csv:2: column 2 \"when\": neither");
+    no_places("id,when,a\n1,2020-01-01,2\n2,,2\n", "when.csv:3: column 2 \"when\": not a time");
+    no_places("id,when,a\n1,2020-01-01,2\n2,7,2\n", "when.csv:3: column 2 \"when\": not a time");
+    no_places("id,when,a\n1,7,2\n2,2020-01-01,2\n", "when.csv:3: column 2 \"when\": not a number");
+    no_places("id,when,a\n1,1e999,2\n", "when.csv:2: column 2 \"when\": neither");
+    no_places("id,when,a\n1,nan,2\n", "when.csv:2: column 2 \"when\": neither");
+    no_places("id,when,a\n1,2020-02-30,2\n", "when.csv:2: column 2 \"when\": neither");
+}
+
+static void test_times_are_no_ids_and_no_names(void **state)
+{
+    const struct table_want same = {.group = "who", .time = "who"}, ids = {.time = "id"};
+    const char *path = scratch_write_text("t.csv", "id,who,a\n1,7,2\n");
+    struct error err = {0};
+    struct table t;
+
+    (void)state;
+    assert_int_equal(table_read(&t, path, &same, &err), STATUS_DATA);
+    assert_non_null(strstr(err.text, "t.csv:1: column 2 \"who\": one column cannot be the times"));
+    err = (struct error){0};
+    assert_int_equal(table_read(&t, path, &ids, &err), STATUS_DATA);
+    assert_non_null(strstr(err.text, "t.csv:1: column 1 \"id\": one column cannot be the times"));
+}
+
 static void test_a_table_of_images_has_no_such_column(void **state)
 {
     static const uint8_t idx[] = {0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 1, 7};
@@ -195,6 +277,10 @@ static void test_a_table_of_images_has_no_such_column(void **state)
     assert_int_equal(table_read(&t, scratch_write("t.idx", idx, sizeof idx), &BY_WHO, &err),
                      STATUS_DATA);
     assert_non_null(strstr(err.text, "data.group needs CSV"));
+    err = (struct error){0};
+    assert_int_equal(table_read(&t, scratch_write("t.idx", idx, sizeof idx), &BY_WHEN, &err),
+                     STATUS_DATA);
+    assert_non_null(strstr(err.text, "data.time needs CSV"));
 }
 
 /* A file that changes between two readings is not taken for what it was. */
@@ -203,6 +289,7 @@ static void test_another_file_under_the_name_is_noticed(void **state)
     static const char *const other[] = {"id,who,a\n1,x,2\n", "id,who,a\n1,x,2\n2,x,2\n3,x,2\n",
                                         "id,who,a\n1,x,2\n3,x,2\n"};
     struct error err = {0};
+    uint32_t *place;
     struct table t;
 
     (void)state;
@@ -218,6 +305,12 @@ static void test_another_file_under_the_name_is_noticed(void **state)
             STATUS_DATA);
         assert_non_null(strstr(err.text, "changed between"));
         group_deinit(&g);
+        assert_int_equal(
+            group_places(&place, &(struct group_from){.path = scratch_path("t.csv"), .column = "a"},
+                         &t, &err),
+            STATUS_DATA);
+        assert_null(place);
+        assert_non_null(strstr(err.text, "changed between"));
     }
     table_deinit(&t);
 }
@@ -244,6 +337,17 @@ static void test_short_memory_is_told(void **state)
         assert_true(n < 20);
     }
     assert_true(n > 3);
+    n = 0;
+    for (enum status s = STATUS_MEMORY; s != STATUS_OK;) {
+        uint32_t *place;
+
+        mem_fail_at(++n);
+        s = group_places(&place, &(struct group_from){.path = path, .column = "a"}, &t, &err);
+        mem_fail_at(0);
+        assert_true((place != NULL) == (s == STATUS_OK) && n < 20);
+        mem_free(place);
+    }
+    assert_true(n > 2);
     table_deinit(&t);
 }
 
@@ -255,6 +359,9 @@ int main(void)
         cmocka_unit_test(test_the_ids_may_stand_in_a_column_of_another_name),
         cmocka_unit_test(test_an_id_in_both_tables_is_of_one_group),
         cmocka_unit_test(test_what_is_no_such_column_is_refused_with_its_place),
+        cmocka_unit_test(test_places_are_by_time_and_then_by_id),
+        cmocka_unit_test(test_what_is_no_time_is_refused_with_its_place),
+        cmocka_unit_test(test_times_are_no_ids_and_no_names),
         cmocka_unit_test(test_a_table_of_images_has_no_such_column),
         cmocka_unit_test(test_another_file_under_the_name_is_noticed),
         cmocka_unit_test(test_short_memory_is_told),

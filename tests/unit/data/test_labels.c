@@ -60,7 +60,7 @@ static void test_every_column_is_a_label(void **state)
 static void test_columns_that_are_named_are_all_that_is_read(void **state)
 {
     static const char *const names[] = {"c", "a"};
-    const struct labels_want two = {names, 2, NULL}, missing = {names, 2, "who"};
+    const struct labels_want two = {names, 2, NULL, NULL}, missing = {names, 2, "who", NULL};
     struct labels l = {0};
     char *shown;
 
@@ -76,18 +76,19 @@ static void test_columns_that_are_named_are_all_that_is_read(void **state)
     assert_non_null(strstr(once("id,a,c\n1,0,1\n", &missing), "no column \"who\""));
 }
 
-static void test_a_group_is_no_label(void **state)
+static void test_a_group_and_a_time_are_no_labels(void **state)
 {
-    const struct labels_want grouped = {NULL, 0, "who"};
+    const struct labels_want grouped = {NULL, 0, "who", NULL}, both = {NULL, 0, "who", "when"};
 
     (void)state;
     assert_string_equal(once("id,a,who,b\n1,0,Anna,1\n", &grouped), "0 1");
+    assert_string_equal(once("id,when,a,who,b\n1,2020-01-01,0,Anna,1\n", &both), "0 1");
 }
 
 static void test_what_is_no_label_is_refused(void **state)
 {
     static const char *const twice[] = {"a", "a"};
-    const struct labels_want same = {twice, 2, NULL};
+    const struct labels_want same = {twice, 2, NULL, NULL};
 
     (void)state;
     assert_string_equal(once("id,a,b\nx,0,2\n", &all),
@@ -104,7 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_column_is_a_label),
         cmocka_unit_test(test_columns_that_are_named_are_all_that_is_read),
-        cmocka_unit_test(test_a_group_is_no_label),
+        cmocka_unit_test(test_a_group_and_a_time_are_no_labels),
         cmocka_unit_test(test_what_is_no_label_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

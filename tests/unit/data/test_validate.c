@@ -273,7 +273,7 @@ static void test_rows_of_one_person_stay_together(void **state)
     enum { EACH = 8 };
     struct table train = table_of(0, ROWS, 1), test = {0};
     struct group g = persons_of(ROWS, EACH);
-    const struct validate_rule rule = {0.25, VALIDATE_GROUP, &g};
+    const struct validate_rule rule = {0.25, VALIDATE_GROUP, &g, NULL};
     bool back[ROWS] = {0};
     struct error err = {0};
     struct validate v;
@@ -298,8 +298,8 @@ static void test_rows_of_one_person_stay_together(void **state)
 static void test_the_last_rows_by_id_are_kept_back(void **state)
 {
     struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1), left;
-    const struct validate_rule rule = {0.3, VALIDATE_ORDER, NULL},
-                               none = {0.0001, VALIDATE_ORDER, NULL};
+    const struct validate_rule rule = {0.3, VALIDATE_ORDER, NULL, NULL},
+                               none = {0.0001, VALIDATE_ORDER, NULL, NULL};
     const size_t kept = (size_t)(0.3 * ROWS);
     struct error err = {0};
     struct validate v;
@@ -321,6 +321,35 @@ static void test_the_last_rows_by_id_are_kept_back(void **state)
     table_deinit(&test);
 }
 
+/* Places run against the ids, and neighbours are swapped. */
+static void test_the_latest_rows_are_kept_back_whatever_their_ids(void **state)
+{
+    struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1), left;
+    static uint32_t place[ROWS];
+    const struct validate_rule rule = {0.3, VALIDATE_TIME, NULL, place};
+    const size_t kept = (size_t)(0.3 * ROWS);
+    struct error err = {0};
+    struct validate v;
+
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++)
+        place[i] = (uint32_t)(ROWS - 1 - (i ^ 1));
+    assert_int_equal(STATUS_OK, validate_left(&left, &train, &rule, &err));
+    assert_int_equal(STATUS_OK, validate_split(&v, &train, &test, &rule, &err));
+    assert_true(table_same_ids(&left, &train));
+    assert_int_equal(ROWS - kept, train.rows);
+    assert_int_equal(kept + 9, test.rows);
+    for (size_t i = 0; i < train.rows; i++)
+        assert_true(place[(size_t)train.x[i]] < ROWS - kept);
+    for (size_t i = 0; i < test.rows; i++)
+        assert_int_equal(test.x[i] < ROWS, validate_row(&v, i));
+    in_order(&test);
+    validate_deinit(&v);
+    table_deinit(&left);
+    table_deinit(&train);
+    table_deinit(&test);
+}
+
 /* By an independent program: sha256(b"vfl/validate/group/1\0p7")[:8], little-endian, over 2^64. */
 static void test_the_hash_of_a_group_is_the_documented_one(void **state)
 {
@@ -330,7 +359,7 @@ static void test_the_hash_of_a_group_is_the_documented_one(void **state)
     for (int above = 0; above < 2; above++) {
         struct table train = table_of(0, 2, 1), test = {0};
         struct group g = persons_of(2, 1);
-        const struct validate_rule rule = {p7 + (above ? 1e-9 : -1e-9), VALIDATE_GROUP, &g};
+        const struct validate_rule rule = {p7 + (above ? 1e-9 : -1e-9), VALIDATE_GROUP, &g, NULL};
         struct error err = {0};
         struct validate v;
         enum status s;
@@ -361,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_labels_are_cut_as_their_rows_were),
         cmocka_unit_test(test_rows_of_one_person_stay_together),
         cmocka_unit_test(test_the_last_rows_by_id_are_kept_back),
+        cmocka_unit_test(test_the_latest_rows_are_kept_back_whatever_their_ids),
         cmocka_unit_test(test_the_hash_of_a_group_is_the_documented_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

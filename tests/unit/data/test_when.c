@@ -142,6 +142,30 @@ static void test_days_out_of_the_calendar_are_some_day(void **state)
     }
 }
 
+static double seconds_of(const char *text)
+{
+    double got = 0;
+
+    if (!when_scan_seconds(text, strlen(text), &got))
+        fail_msg("%s", text);
+    return got;
+}
+
+/* A float of days would have them all alike. */
+static void test_seconds_are_exact_in_every_zone(void **state)
+{
+    double other;
+
+    (void)state;
+    assert_true(seconds_of("2000-01-01") == 0);
+    assert_true(seconds_of("2024-02-29 12:30:20.25") == 762525020.25);
+    assert_true(seconds_of("2024-02-29 14:30:20.250+02:00") == 762525020.25);
+    assert_true(seconds_of("2024-02-29T07:00:20.25-0530") == 762525020.25);
+    assert_true(seconds_of("2024-02-29 12:30:21") > seconds_of("2024-02-29 12:30:20.999"));
+    assert_true(seconds_of("1999-12-31 23:59:59") == -1);
+    assert_false(when_scan_seconds("2023-02-29", 10, &other));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_days_count_from_2000),
         cmocka_unit_test(test_the_clock_is_a_part_of_a_day),
         cmocka_unit_test(test_what_is_no_time_is_none),
+        cmocka_unit_test(test_seconds_are_exact_in_every_zone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

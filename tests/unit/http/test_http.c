@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -109,6 +110,25 @@ static int begin_port(void **state)
     assert_int_equal(open_either(NULL, "localhost:0", &err), STATUS_OK);
     world.port = http_port(world.http);
     return 0;
+}
+
+/* Parties that join and files that are written need some, whoever opens connections. */
+static void test_a_port_makes_room_for_its_connections(void **state)
+{
+    enum { FEW = 200 };
+    struct rlimit before, l;
+    struct error err = {0};
+
+    (void)state;
+    http_close(world.http);
+    uv_run(&world.uv, UV_RUN_DEFAULT);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    l = (struct rlimit){FEW, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+    assert_int_equal(open_either(NULL, "localhost:0", &err), STATUS_OK);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+    assert_true(l.rlim_cur == l.rlim_max || l.rlim_cur == FEW + HTTP_PORT_CONNECTIONS_MAX);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 static int dial_port(void)
@@ -505,6 +525,7 @@ int main(void)
 #define IN_A_PORT(test) cmocka_unit_test_setup_teardown(test, begin_port, end)
 #define IN_A_WORLD(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
+        IN_A_PORT(test_a_port_makes_room_for_its_connections),
         IN_A_WORLD(test_a_request_with_the_token_is_answered_and_its_connection_closed),
         IN_A_WORLD(test_without_the_token_nobody_is_heard),
         IN_A_WORLD(test_a_body_over_the_limit_is_refused_by_what_it_says),
