@@ -38,9 +38,14 @@ static json_t *job_to_json(const struct queue_job *j)
                      "without", j->without, "outcome", j->outcome, "error", j->error);
 }
 
+/* As queue_ended writes it: whoever reads a list of jobs reads it in a terminal. */
 static bool take_text(char *out, size_t size, const char *text)
 {
     const size_t n = strlen(text);
+
+    for (const char *c = text; *c != 0; c++)
+        if (*c < ' ' || *c > '~')
+            return false;
 
     if (n < size)
         memcpy(out, text, n + 1);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -61,8 +62,7 @@ static bool has_name(const struct http *h)
 
 /* --- one request --- */
 
-static enum MHD_Result reply(const struct http *h, struct MHD_Connection *conn,
-                             const struct http_answer *a)
+static enum MHD_Result reply(struct MHD_Connection *conn, const struct http_answer *a, bool last)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(
         a->body.len, a->body.len > 0 ? a->body.data : (void *)(uintptr_t) "",
@@ -76,7 +76,7 @@ static enum MHD_Result reply(const struct http *h, struct MHD_Connection *conn,
     snprintf(text, sizeof text, "%u", a->retry_s);
     if (ok == MHD_YES && a->retry_s > 0)
         ok = MHD_add_response_header(r, "Retry-After", text);
-    if (ok == MHD_YES && has_name(h))
+    if (ok == MHD_YES && last)
         ok = MHD_add_response_header(r, "Connection", "close");
     if (ok == MHD_YES)
         ok = MHD_queue_response(conn, a->status, r);
@@ -84,15 +84,15 @@ static enum MHD_Result reply(const struct http *h, struct MHD_Connection *conn,
     return ok;
 }
 
-static enum MHD_Result refuse(const struct http *h, struct MHD_Connection *conn, unsigned status,
-                              const char *why)
+/* Nothing that comes behind it is looked at. */
+static enum MHD_Result refuse(struct MHD_Connection *conn, unsigned status, const char *why)
 {
     struct http_answer a = {.status = status, .type = "application/json"};
     enum MHD_Result ok = MHD_NO;
 
     buf_init(&a.body, 256);
     if (buf_printf(&a.body, "{\"error\": \"%s\"}\n", why) == STATUS_OK)
-        ok = reply(h, conn, &a);
+        ok = reply(conn, &a, true);
     buf_deinit(&a.body);
     return ok;
 }
@@ -138,6 +138,33 @@ static bool is_of_a_browser(const struct http *h, struct MHD_Connection *conn)
     return !has_name(h);
 }
 
+struct seen {
+    unsigned hosts, tokens, lengths, codings;
+};
+
+static enum MHD_Result see(void *owner, enum MHD_ValueKind kind, const char *name,
+                           const char *value)
+{
+    struct seen *n = owner;
+
+    (void)kind, (void)value;
+    n->hosts += strcasecmp(name, "Host") == 0;
+    n->tokens += strcasecmp(name, "Authorization") == 0;
+    n->lengths += strcasecmp(name, "Content-Length") == 0;
+    n->codings += strcasecmp(name, "Transfer-Encoding") == 0;
+    return MHD_YES;
+}
+
+/* A proxy before it may take another of two for what is meant, and then what is one request's body
+ * here for the next request there. */
+static bool is_ambiguous(struct MHD_Connection *conn)
+{
+    struct seen n = {0};
+
+    (void)MHD_get_connection_values(conn, MHD_HEADER_KIND, see, &n);
+    return n.hosts > 1 || n.tokens > 1 || n.lengths + n.codings > 1;
+}
+
 static bool too_long(const struct http *h, struct MHD_Connection *conn)
 {
     const char *n = header(conn, "Content-Length");
@@ -160,12 +187,14 @@ static enum MHD_Result begin(struct http *h, struct MHD_Connection *conn, void *
     struct http_connection *c = connection_of(conn);
     struct http_later *l;
 
+    if (is_ambiguous(conn))
+        return refuse(conn, MHD_HTTP_BAD_REQUEST, "a header is there twice");
     if (is_of_a_browser(h, conn))
-        return refuse(h, conn, MHD_HTTP_FORBIDDEN, "no page in a browser is answered");
+        return refuse(conn, MHD_HTTP_FORBIDDEN, "no page in a browser is answered");
     if (client == HTTP_CLIENTS_MAX)
-        return refuse(h, conn, MHD_HTTP_UNAUTHORIZED, "a request needs the token");
+        return refuse(conn, MHD_HTTP_UNAUTHORIZED, "a request needs the token");
     if (too_long(h, conn))
-        return refuse(h, conn, MHD_HTTP_CONTENT_TOO_LARGE, "the request is too long");
+        return refuse(conn, MHD_HTTP_CONTENT_TOO_LARGE, "the request is too long");
     l = mem_alloc(1, sizeof *l);
     if (l == NULL || c == NULL) {
         mem_free(l);
@@ -198,7 +227,7 @@ static enum MHD_Result finish(struct http *h, struct http_later *l, struct http_
         MHD_suspend_connection(l->conn);
         return ok;
     }
-    ok = reply(h, l->conn, a);
+    ok = reply(l->conn, a, has_name(h));
     buf_deinit(&a->body);
     return ok;
 }
@@ -291,6 +320,12 @@ static bool is_full(const struct http *h)
     return h->connections_n == h->connections_max;
 }
 
+/* While others wait for a place, who has no request with a token is soon gone. */
+static uint64_t lasts_us(const struct http *h, const struct http_connection *c)
+{
+    return (is_full(h) && c->asks == NULL ? HTTP_FULL_S : HTTP_DEADLINE_S) * 1000000ull;
+}
+
 /* Whoever sends a byte now and then is never idle.  A request that waits has a deadline of its own
  * (struct http_setup, answer). */
 static bool end_late(struct http *h)
@@ -302,7 +337,7 @@ static bool end_late(struct http *h)
         const union MHD_ConnectionInfo *info;
 
         if (c->conn == NULL || (c->asks != NULL && c->asks->waits) ||
-            now_us - c->since_us < HTTP_DEADLINE_S * 1000000ull)
+            now_us - c->since_us < lasts_us(h, c))
             continue;
         info = MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
         if (info != NULL)

@@ -42,7 +42,9 @@ contribution_read_options() {
         --permutations) number "$1" "$2" 1 1024 && orders=$2 ;;
         --resamples) number "$1" "$2" 2 100000 && resamples=$2 ;;
         --features)
-            case $2 in '' | *[!0-9,]*) fail 2 "--features $2: numbers of parties expected, from 1" ;; esac
+            case $2 in '' | *[!0-9,]* | 0* | *,0* | *[0-9][0-9][0-9][0-9][0-9]*)
+                fail 2 "--features $2: numbers of parties expected, from 1" ;;
+            esac
             features=$2
             ;;
         *) fail 2 "unknown option $1 (vfl contribution --help)" ;;

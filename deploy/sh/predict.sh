@@ -32,7 +32,9 @@ predict_read_options() {
         --data) data=$2 ;;
         --out) scores=$2 ;;
         --absent)
-            case $2 in '' | *[!0-9,]*) fail 2 "--absent $2: numbers of parties expected, from 1" ;; esac
+            case $2 in '' | *[!0-9,]* | 0* | *,0* | *[0-9][0-9][0-9][0-9][0-9]*)
+                fail 2 "--absent $2: numbers of parties expected, from 1" ;;
+            esac
             absent=$2
             ;;
         *) fail 2 "unknown option $1 (vfl predict --help)" ;;
@@ -51,11 +53,11 @@ predict_find_run() {
     *)
         [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
         [ -f "$data" ] || fail 2 "$data: no such file"
-        data=$(readlink -f "$data")
+        data=$(readlink -f -- "$data")
         ;;
     esac
     own_folder "$out"
-    out=$(readlink -f "$out")
+    out=$(readlink -f -- "$out")
     exec 9>"$out/lock" || fail 6 "$out cannot be written"
     flock -n 9 || fail 2 "$out: a cluster is running there"
 }
@@ -92,7 +94,9 @@ predict_open_folder() { # SHELF NAME
     case $scores in /*) ;; *) scores=$PWD/$scores ;; esac
     case $scores in *'
 '*) fail 2 "--out: a name of several lines" ;; esac
-    mkdir "$folder/server" $(seq -f "$folder/party-%.0f" "$m") || fail 6 "$folder cannot be written"
+    for side in server $(seq -f 'party-%.0f' "$m"); do
+        mkdir "$folder/$side" || fail 6 "$folder cannot be written"
+    done
 }
 
 # FILE as the cluster's own was cut.

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -235,14 +236,27 @@ static json_t *describe(const struct asked *o, const char *kind, const struct bu
                      "permutations", o->permutations > 0 ? json_integer(o->permutations) : NULL);
 }
 
+/* A table's head, with another delimiter than ours or in other letters: what stands behind its ids
+ * would go along. */
+static bool is_other_table(const struct buf *text)
+{
+    return text->len >= 3 && strncasecmp((const char *)text->data, "id", 2) == 0 &&
+           strchr(",;|\t", text->data[2]) != NULL;
+}
+
 /* Of a table, id,label say, its first column: labels are sent to nobody. */
-static void keep_ids(struct buf *text)
+static enum status keep_ids(struct buf *text, const char *file, struct error *err)
 {
     size_t to = 0;
     bool head = true, id = true;
 
     if (text->len < 3 || memcmp(text->data, "id,", 3) != 0)
-        return;
+        return is_other_table(text)
+                   ? error_set(err, STATUS_DATA,
+                               "%s: no ids, and no table that begins with \"id,\"", file)
+                   : STATUS_OK;
+    if (memchr(text->data, '"', text->len) != NULL) /* a cell of several lines, perhaps */
+        return error_set(err, STATUS_DATA, "%s: a table with quotes: name the ids alone", file);
     for (size_t i = 0; i < text->len; i++) {
         const uint8_t c = text->data[i];
 
@@ -253,6 +267,7 @@ static void keep_ids(struct buf *text)
         id = id || c == '\n';
     }
     text->len = to;
+    return STATUS_OK;
 }
 
 static enum status submit(const struct asked *o, const char *kind, const char *file,
@@ -266,8 +281,8 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
 
     buf_init(&text, TEXT_MAX);
     s = file_read(file, &text, err);
-    if (strcmp(kind, "contribute") == 0)
-        keep_ids(&text);
+    if (s == STATUS_OK && strcmp(kind, "contribute") == 0)
+        s = keep_ids(&text, file, err);
     if (s == STATUS_OK &&
         !(is_text(o->model) && is_text(o->absent) && is_text(o->by) && is_text(o->columns)))
         s = error_set(err, STATUS_DATA, "--columns, --by, --model, --absent: no text in UTF-8");

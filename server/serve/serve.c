@@ -153,6 +153,10 @@ static bool predict(struct serve *s, const struct http_request *r, const char *r
         words_refuse(out, 503, "the server stops");
         return true;
     }
+    if (r->n > HTTP_PORT_BODY_MAX) { /* over the socket, where a job's text may be longer */
+        words_refuse(out, 413, "the request is too long");
+        return true;
+    }
     c = read_call(s, r, run, out);
     if (c == NULL)
         return true;

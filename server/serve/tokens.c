@@ -36,10 +36,30 @@ static enum status make_token(const char *path, char out[HTTP_TOKEN_MAX], struct
     return s;
 }
 
+/* As make_token writes it, and nobody else's. */
+static enum status take_token(struct tokens *t, size_t at, const struct buf *text, const char *path,
+                              struct error *err)
+{
+    char *out = t->token[at];
+
+    snprintf(out, HTTP_TOKEN_MAX, "%.*s", (int)text->len,
+             text->len > 0 ? (const char *)text->data : "");
+    if (text->len != 2 * TOKENS_BYTES + 1 ||
+        strspn(out, "0123456789abcdefABCDEF") != 2 * TOKENS_BYTES || out[2 * TOKENS_BYTES] != '\n')
+        return error_set(err, STATUS_CONFIG, "%s: no token of %d hexadecimal digits and a line end",
+                         path, 2 * TOKENS_BYTES);
+    out[2 * TOKENS_BYTES] = 0;
+    for (size_t i = 0; i < at; i++)
+        if (secret_equal(t->token[i], out, 2 * TOKENS_BYTES) == 1)
+            return error_set(err, STATUS_CONFIG, "%s: the token of %s, too", path, t->name[i]);
+    return STATUS_OK;
+}
+
 /* name "": the operator's. */
 static enum status add(struct tokens *t, const char *state, const char *name, struct error *err)
 {
-    char path[CONFIG_PATH_MAX], *out = t->token[t->n];
+    const size_t at = t->n;
+    char path[CONFIG_PATH_MAX];
     struct stat is;
     struct buf text;
     enum status s;
@@ -48,14 +68,11 @@ static enum status add(struct tokens *t, const char *state, const char *name, st
              name[0] != 0 ? "." : "", name);
     snprintf(t->name[t->n++], TOKENS_NAME_MAX + 1, "%s", name[0] != 0 ? name : "operator");
     if (lstat(path, &is) != 0 && errno == ENOENT)
-        return make_token(path, out, err);
+        return make_token(path, t->token[at], err);
     buf_init(&text, 2 * TOKENS_BYTES + 1);
     s = file_read_private(path, &text, err);
-    if (s == STATUS_OK && text.len == 2 * TOKENS_BYTES + 1)
-        snprintf(out, HTTP_TOKEN_MAX, "%.*s", 2 * TOKENS_BYTES, (char *)text.data);
-    else if (s == STATUS_OK)
-        s = error_set(err, STATUS_CONFIG, "%s: no token of %d characters and a line end", path,
-                      2 * TOKENS_BYTES);
+    if (s == STATUS_OK)
+        s = take_token(t, at, &text, path, err);
     secret_buf_deinit(&text);
     return s;
 }

@@ -22,26 +22,47 @@ struct waiting_item {
 
 /* --- the order of asking --- */
 
-static void put_last(struct waiting *w, struct waiting_item *i)
+static struct waiting_queue *queue_of(struct waiting *w, const struct waiting_item *i)
 {
-    i->before = w->tail;
-    i->next = NULL;
-    *(w->tail == NULL ? &w->head : &w->tail->next) = i;
-    w->tail = i;
+    return i->alone ? &w->alone : &w->shared;
 }
 
-static void put_first(struct waiting *w, struct waiting_item *i)
+static void put_last(struct waiting_queue *q, struct waiting_item *i)
+{
+    i->before = q->tail;
+    i->next = NULL;
+    *(q->tail == NULL ? &q->head : &q->tail->next) = i;
+    q->tail = i;
+}
+
+static void put_first(struct waiting_queue *q, struct waiting_item *i)
 {
     i->before = NULL;
-    i->next = w->head;
-    *(w->head == NULL ? &w->tail : &w->head->before) = i;
-    w->head = i;
+    i->next = q->head;
+    *(q->head == NULL ? &q->tail : &q->head->before) = i;
+    q->head = i;
 }
 
-static void take_out(struct waiting *w, struct waiting_item *i)
+static void take_out(struct waiting_queue *q, struct waiting_item *i)
 {
-    *(i->before == NULL ? &w->head : &i->before->next) = i->next;
-    *(i->next == NULL ? &w->tail : &i->next->before) = i->before;
+    *(i->before == NULL ? &q->head : &i->before->next) = i->next;
+    *(i->next == NULL ? &q->tail : &i->next->before) = i->before;
+}
+
+/* Of those that are asked for alone, whose client has had such a turn least lately, and of this
+ * client's whose call: many that nobody answers for cost others one turn, and not all of theirs. */
+static struct waiting_item *alone_first(const struct waiting *w)
+{
+    struct waiting_item *first = w->alone.head;
+
+    for (struct waiting_item *i = first; i != NULL; i = i->next) {
+        const struct waiting_call *a = i->rows->call, *b = first->rows->call;
+
+        if (w->turn[a->client] < w->turn[b->client] ||
+            (w->turn[a->client] == w->turn[b->client] && a->turn < b->turn))
+            first = i;
+    }
+    return first;
 }
 
 static void free_item(struct waiting *w, struct waiting_item *i)
@@ -119,7 +140,7 @@ static void forsake(struct waiting *w, struct waiting_row *r)
     r->item = NULL;
     if (i->rows != NULL || i->in_lot)
         return;
-    take_out(w, i);
+    take_out(queue_of(w, i), i);
     free_item(w, i);
 }
 
@@ -151,7 +172,7 @@ static struct waiting_item *item_of(struct waiting *w, const struct waiting_row 
         mem_free(i);
         return NULL;
     }
-    put_last(w, i);
+    put_last(&w->shared, i);
     return i;
 }
 
@@ -252,30 +273,47 @@ bool waiting_other(const struct waiting *w, const char *run)
 
 bool waiting_any(const struct waiting *w)
 {
-    return w->head != NULL || w->lot_n > 0;
+    return w->shared.head != NULL || w->alone.head != NULL || w->lot_n > 0;
 }
 
 /* --- rounds --- */
 
-/* One that is asked for alone is, and no round of others has it. */
+/* False: there is no room for its id, which was made beforehand, and this is less. */
+static bool put_in_lot(struct waiting *w, struct waiting_item *i)
+{
+    if (buf_append(&w->text, i->id, i->n) != STATUS_OK ||
+        buf_append(&w->text, "\n", 1) != STATUS_OK)
+        return false;
+    take_out(queue_of(w, i), i);
+    i->in_lot = true;
+    w->lot[w->lot_n++] = i;
+    return true;
+}
+
+static void take_alone(struct waiting *w)
+{
+    struct waiting_item *i = alone_first(w);
+    struct waiting_call *c = i->rows->call;
+
+    c->turn = w->turn[c->client] = ++w->turns;
+    (void)put_in_lot(w, i);
+}
+
+/* One that is asked for alone is, and no round of others has it: they take turns. */
 uint32_t waiting_take(void *owner, uint32_t most, struct wire_bytes *ids)
 {
     struct waiting *w = owner;
+    const bool alone =
+        w->alone.head != NULL && (w->shared.head == NULL || !w->was_alone) && most > 0;
 
     CHECK(w->lot_n == 0);
     w->text.len = 0;
-    while (w->head != NULL && w->lot_n < most && !(w->lot_n > 0 && w->head->alone)) {
-        struct waiting_item *i = w->head;
-
-        if (buf_append(&w->text, i->id, i->n) != STATUS_OK ||
-            buf_append(&w->text, "\n", 1) != STATUS_OK)
-            break; /* the room was made beforehand, and this is less */
-        take_out(w, i);
-        i->in_lot = true;
-        w->lot[w->lot_n++] = i;
-        if (i->alone)
+    if (alone)
+        take_alone(w);
+    while (!alone && w->shared.head != NULL && w->lot_n < most)
+        if (!put_in_lot(w, w->shared.head))
             break;
-    }
+    w->was_alone = alone;
     w->lots += w->lot_n > 0;
     *ids = (struct wire_bytes){w->text.data, w->text.len};
     return w->lot_n;
@@ -346,19 +384,22 @@ void waiting_begins(struct waiting *w)
 
 void waiting_ends(struct waiting *w, bool refused)
 {
-    const bool alone = w->lot_n == 1;
+    const uint32_t n = w->lot_n;
 
-    while (w->lot_n > 0) {
-        struct waiting_item *i = w->lot[--w->lot_n];
+    w->lot_n = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        struct waiting_item *i = w->lot[refused ? k : n - 1 - k];
 
         i->in_lot = false;
         i->alone |= refused;
         if (i->rows == NULL)
             free_item(w, i);
-        else if (refused && alone)
+        else if (refused && n == 1)
             settle_item(w, i, FAULT_REFUSED, NULL, NULL);
+        else if (refused)
+            put_last(&w->alone, i); /* behind those of earlier rounds */
         else
-            put_first(w, i);
+            put_first(queue_of(w, i), i);
     }
 }
 

@@ -3,7 +3,9 @@
  *
  * A row that several calls ask for is asked for once.  Rounds take rows in the order in which they
  * came; one that made a job fail takes its rows back, to be asked for alone, so that one that no
- * party answers for costs no other.  A call is over when each of its rows has scores or a fault.
+ * party answers for costs no other.  Of those that are asked for alone clients have one after
+ * another, and every other round is of rows that are not.  A call is over when each of its rows has
+ * scores or a fault.
  *
  * It knows no clock, no socket and no JSON, and keeps to its bounds: what there is no room for is
  * for the caller to refuse.
@@ -14,6 +16,7 @@
 #define COLONNADE_SERVER_SERVE_WAITING_H
 
 #include "common/daemon/package.h"
+#include "common/http/http.h"
 #include "common/nn/loss.h"
 #include "server/serve/idmap.h"
 #include "server/setup.h"
@@ -59,6 +62,7 @@ struct waiting_call {
     char run[PACKAGE_RUN_MAX + 1];
     size_t client;
     uint64_t came_us, until_us;
+    uint64_t turn; /* when a row of it was last asked for alone; 0: never */
     uint32_t n, left;
     struct waiting_kind kind; /* of its model, whoever has the turn when it is over */
     bool placed;              /* its rows are settled or wait for an item */
@@ -76,13 +80,19 @@ struct waiting_calls {
     void (*over)(void *owner, struct waiting_call *c); /* it is freed afterwards */
 };
 
+struct waiting_queue {
+    struct waiting_item *head, *tail; /* to be asked for, in order */
+};
+
 struct waiting {
     struct waiting_calls calls;
     uint32_t ids_max, ids, calls_n; /* ids: rows of all calls that are here */
     struct waiting_call *first, *last;
     struct idmap items;
-    struct waiting_item *head, *tail; /* to be asked for, in order */
-    struct waiting_item **lot;        /* of the round under way */
+    struct waiting_queue shared, alone;
+    uint64_t turns, turn[HTTP_CLIENTS_MAX]; /* as a call's */
+    bool was_alone;                         /* the last round */
+    struct waiting_item **lot;              /* of the round under way */
     uint32_t lot_n;
     struct waiting_kind kind; /* of the model that rows are asked for by */
     struct buf text;          /* of its ids */

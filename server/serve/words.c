@@ -17,12 +17,13 @@ void words_answer(struct http_answer *out, unsigned status, json_t *body)
     char *text = n == 0 ? NULL : mem_alloc(n + 1, 1);
 
     out->status = status;
-    if (text == NULL || json_dumpb(body, text, n, JSON_INDENT(1)) != n)
+    if (text == NULL || json_dumpb(body, text, n, JSON_INDENT(1)) != n) {
         out->status = 500;
-    else
+    } else {
         text[n] = '\n';
-    if (out->status != 500 && buf_append(&out->body, text, n + 1) != STATUS_OK)
-        out->status = 500;
+        if (buf_append(&out->body, text, n + 1) != STATUS_OK)
+            out->status = 500;
+    }
     mem_free(text);
     json_decref(body);
 }

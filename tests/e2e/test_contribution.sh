@@ -138,6 +138,10 @@ cut -d, -f1 labels.csv | sed 1d >ids
 same 1 "$(job submit contribute --columns p1=1 labels.csv)" 'a job of a queue'
 expect 0 completed 'is played' job wait 1
 same "$(cat ids)" "$(cat pbm/server/jobs/1.ids)" 'by ids, without their labels'
+tr , ';' <labels.csv >other.csv
+expect 2 'no table that begins with "id,"' 'nor where the delimiter is another' job submit contribute other.csv
+printf 'id,label\n1,"two\nlines"\n' >quoted.csv
+expect 2 'a table with quotes' 'nor a label of several lines' job submit contribute quoted.csv
 job answers 1 >answers.csv
 same $((20 * 9 + 1)) "$(wc -l <answers.csv)" 'an answer for each row and question, and of nobody'
 expect 0 'sets *all 8' 'values are made where labels are' \

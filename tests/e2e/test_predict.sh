@@ -147,6 +147,20 @@ expect 2 'data.predict' 'a party that answers nothing' \
     "$VFL_BIN/vfl-party" -c clear/party-1/config.yaml --predict served
 expect 2 'there is no model of run 00' 'no such model' \
     "$VFL_BIN/vfl-party" -c clear/party-1/config.yaml --predict 00 --set data.predict=few.csv
+# --- names that a shell could take for words ---
+mkdir "$dir/elsewhere"
+name="a \$(touch made) \"b\" 'c'%s"
+cp -R clear "$dir/elsewhere/$name"
+cp new.csv "$dir/elsewhere/-$name.csv"
+cd "$dir/elsewhere" || exit 6
+expect 0 '' 'a folder and a file of any name' \
+    "$vfl" predict --quiet --run "$name" --data "-$name.csv" --absent 1 --out "$name.scores"
+same "$(wc -l <"-$name.csv")" "$(wc -l <"./$name.scores")" 'are predicted'
+same 3 "$(find . -maxdepth 1 ! -name . | wc -l)" 'and nothing is made beside them'
+expect 2 'numbers of parties expected' 'a number with a zero before it' \
+    "$vfl" predict --run "$name" --data "-$name.csv" --absent 01
+cd "$dir" || exit 6
+
 # --- what would be passed over in silence ---
 party() {
     "$VFL_BIN/vfl-party" -c clear/party-1/config.yaml "$@"

@@ -73,11 +73,39 @@ expect 2 'http=0.0.0.0:8080: an address of loopback' 'another address than loopb
 expect 2 'http=127.0.0.1:0: needs stand: true' 'a server that does not stand' \
     "$VFL_BIN/vfl-server" -c run/server/config.yaml --set http=127.0.0.1:0
 
+no_token() { # WORDS WHAT: what is in the file is read from stdin
+    (umask 077 && cat >run/server/token.odd)
+    expect 2 "$1" "$2" "$VFL_BIN/vfl-server" -c run/server/config.yaml --set stand=true --set listen=127.0.0.1:0 \
+        --set http=127.0.0.1:0
+    rm run/server/token.odd
+}
+no_token 'no token of 64 hexadecimal digits' 'a token of other characters' <<EOF
+$(printf '%064d' 0 | tr 0 z)
+EOF
+{ printf 'a' && head -c 63 /dev/zero && echo; } | no_token 'no token of 64' 'nor one of a damaged file'
+(umask 077 && openssl rand -hex 32 >run/server/token)
+no_token 'the token of operator, too' 'nor a client with what is the operator'"'"'s' <run/server/token
+
 start server
 wait_until [ -s run/server/http ] || not_ok 'no port'
 for who in 1 2 3; do start $who; done
 who_serves
 same 600 "$(stat -c %a run/server/token.predict)" 'the token of clients is its owner'"'"'s'
+same 413 "$(head -c 200000 /dev/zero | ask "$client" --data-binary @- --unix-socket run/server/control \
+    http://localhost/v1/models/served/predict)" 'what is asked is as short over the socket as over the port'
+echo nobody >one
+mv run/server/jobs jobs.aside
+expect 6 'jobs/1.ids' 'a job that cannot be written is refused, and why is said' job submit predict one
+mv jobs.aside run/server/jobs
+model=$(tail -n 1 run/server/models/served)
+mkdir "run/server/models/$model/answers"
+case $(scores '["nobody"]' ', "deadline_ms": 2500') in
+50[34]) ok 'where kept answers cannot be read nobody is asked' ;;
+*) not_ok 'asked, whatever was kept' ;;
+esac
+lines=$(grep -c 'kept answers: .*Is a directory' server.log)
+[ "$lines" -ge 1 ] && [ "$lines" -le 4 ] && ok 'and the log says so once a second' || not_ok "$lines lines in the log"
+rmdir "run/server/models/$model/answers"
 
 # --- rows, and what is none ---
 same 200 "$(scores '["0", "4", "no,id", "0"]')" 'some ids of a request are answered'

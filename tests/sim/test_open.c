@@ -112,11 +112,12 @@ static void begins(void *owner)
 }
 
 /* Rows first .. first + n, in one call. */
-static void ask_until(uint32_t first, uint32_t n, uint64_t until_us)
+static void ask_until(size_t client, uint32_t first, uint32_t n, uint64_t until_us)
 {
     struct waiting_call *c = waiting_call_new(n, (size_t)n * 12);
     char *text = waiting_call_text(c);
 
+    c->client = client;
     c->until_us = until_us;
     for (uint32_t i = 0; i < n; i++) {
         c->row[i].id = text;
@@ -130,7 +131,7 @@ static void ask_until(uint32_t first, uint32_t n, uint64_t until_us)
 
 static void ask(uint32_t first, uint32_t n)
 {
-    ask_until(first, n, UINT64_MAX);
+    ask_until(0, first, n, UINT64_MAX);
 }
 
 /* --- the federation --- */
@@ -394,7 +395,7 @@ static void test_a_round_that_nobody_waits_for_is_not_asked_again(void **state)
 {
     (void)state;
     begin(fixed, 0, 0);
-    ask_until(0, 3, 7);
+    ask_until(0, 0, 3, 7);
     open_job(6);
     run_into_a_round();
     cut(1);
@@ -433,6 +434,30 @@ static void test_where_sums_are_exact_one_unknown_id_costs_no_other(void **state
     assert_int_equal(play.over, 2);
     assert_true(play.faults[FAULT_NONE] == 3 && play.faults[FAULT_REFUSED] == 1);
     end();
+}
+
+/* Not in their rounds, nor while each of them is asked for alone. */
+static void test_many_that_nobody_answers_for_keep_no_other_waiting(void **state)
+{
+    static const struct {
+        uint32_t unknown, jobs; /* until the other is answered */
+        size_t client;
+    } cases[] = {{BATCH - 1, 3, 1}, {BATCH - 1, 3, 0}, {5 * BATCH, 11, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(fixed, 0, 0);
+        ask(ROWS - 1, cases[i].unknown);
+        ask_until(cases[i].client, 0, 1, UINT64_MAX);
+        for (uint32_t k = 0; k < cases[i].jobs; k++) {
+            assert_int_equal(play.over, 0);
+            waiting_ends(&play.waiting, true);
+            open_job(100);
+            run(SOON_US);
+        }
+        assert_true(play.rows == 1 && play.faults[FAULT_NONE] == 1);
+        end();
+    }
 }
 
 static void test_where_there_is_noise_an_unknown_id_is_answered(void **state)
@@ -562,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_a_party_that_is_lost_at_rest_costs_nothing),
         cmocka_unit_test(test_a_round_that_nobody_waits_for_is_not_asked_again),
         cmocka_unit_test(test_where_sums_are_exact_one_unknown_id_costs_no_other),
+        cmocka_unit_test(test_many_that_nobody_answers_for_keep_no_other_waiting),
         cmocka_unit_test(test_where_there_is_noise_an_unknown_id_is_answered),
         cmocka_unit_test(test_a_death_at_any_message_loses_no_call_and_sends_nothing_uncharged),
         cmocka_unit_test(test_a_party_answers_no_round_that_is_none_of_the_job),

@@ -278,6 +278,10 @@ static void test_a_file_that_is_no_queue_is_refused(void **state)
         "\"tries\": 0, "
         "\"seed\": 1, \"submitted\": 0, \"began\": 0, \"ended\": 0, \"run\": \"../..\", \"model\": "
         "\"\", \"absent\": \"\", \"outcome\": \"\", \"error\": \"\"}]}",
+        "{\"next\": 2, \"jobs\": [{\"job\": 1, \"kind\": \"train\", \"state\": \"done\", "
+        "\"tries\": 0, "
+        "\"seed\": 1, \"submitted\": 0, \"began\": 0, \"ended\": 0, \"run\": \"\", \"model\": "
+        "\"\", \"absent\": \"\", \"outcome\": \"\", \"error\": \"\\u001b[2J\"}]}",
     };
     struct error err = {0};
     struct queue q;

@@ -25,6 +25,9 @@
 #define TOKEN "0123456789abcdef"
 #define WITH "Authorization: Bearer " TOKEN "\r\n"
 
+#define LOCAL "Host: localhost:80\r\n"
+#define GET(path) "GET " path " HTTP/1.1\r\n" LOCAL WITH "\r\n"
+
 #define OTHER "fedcba9876543210"
 
 static struct world {
@@ -236,6 +239,30 @@ static void test_a_body_over_the_limit_is_refused_by_what_it_says(void **state)
     assert_int_equal(world.asked, 0);
 }
 
+/* Which of two holds is another program's guess, and what follows another's request. */
+static void test_a_request_that_can_be_read_in_two_ways_is_refused(void **state)
+{
+    static const char *const twice[] = {
+        "Host: x\r\nHost: y\r\n" WITH,
+        "Host: x\r\n" WITH WITH,
+        "Host: x\r\n" WITH "Content-Length: 3\r\nContent-Length: 0\r\n",
+        "Host: x\r\n" WITH "content-length: 3\r\nTransfer-Encoding: chunked\r\n",
+        "Host: x\r\n" WITH "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n",
+    };
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        const char *got;
+
+        snprintf(text, sizeof text, "POST / HTTP/1.1\r\n%s\r\n0\r\n\r\n" GET("/b"), twice[i]);
+        got = ask(text);
+        expect(got, "HTTP/1.1 400");
+        assert_null(strstr(got + 1, "HTTP/1.1"));
+    }
+    assert_int_equal(world.asked, 0);
+}
+
 static void test_what_is_no_request_ends_its_connection_alone(void **state)
 {
     static const char *const nonsense[] = {
@@ -327,6 +354,27 @@ static void test_one_more_than_there_are_places_for_is_heard_when_one_is_free(vo
     }
 }
 
+static void test_who_only_takes_a_place_is_gone_when_others_wait(void **state)
+{
+    int fd[HTTP_CONNECTIONS_MAX], waits;
+
+    (void)state;
+    for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
+        fd[i] = dial();
+        say(fd[i], i == 0 ? "POST / HTTP/1.1\r\nHost: x\r\n" WITH "Content-Length: 2\r\n\r\na"
+                          : "GET / HTTP/1.1\r\nHost: x\r\n" WITH);
+        uv_run(&world.uv, UV_RUN_NOWAIT);
+    }
+    waits = dial();
+    say(waits, "GET /waits HTTP/1.1\r\nHost: x\r\n" WITH "\r\n");
+    world.now_us += HTTP_FULL_S * 1000000ull;
+    expect(hear(waits), "GET /waits 0");
+    say(fd[0], "b");
+    expect(hear(fd[0]), "POST / 2");
+    for (size_t i = 1; i < HTTP_CONNECTIONS_MAX; i++)
+        assert_string_equal(hear(fd[i]), "");
+}
+
 static void test_the_socket_is_the_owners_and_replaces_none_but_a_socket(void **state)
 {
     struct http *own = world.http;
@@ -364,9 +412,6 @@ static void hear_until(int fd, const char *words)
         n += more > 0 ? (size_t)more : 0;
     }
 }
-
-#define LOCAL "Host: localhost:80\r\n"
-#define GET(path) "GET " path " HTTP/1.1\r\n" LOCAL WITH "\r\n"
 
 static void test_a_connection_to_a_port_has_one_request_after_another(void **state)
 {
@@ -484,10 +529,12 @@ int main(void)
         IN_A_WORLD(test_a_request_with_the_token_is_answered_and_its_connection_closed),
         IN_A_WORLD(test_without_the_token_nobody_is_heard),
         IN_A_WORLD(test_a_body_over_the_limit_is_refused_by_what_it_says),
+        IN_A_WORLD(test_a_request_that_can_be_read_in_two_ways_is_refused),
         IN_A_WORLD(test_what_is_no_request_ends_its_connection_alone),
         IN_A_WORLD(test_a_head_without_end_is_cut_off),
         IN_A_WORLD(test_a_connection_lasts_so_long_whatever_it_sends),
         IN_A_WORLD(test_one_more_than_there_are_places_for_is_heard_when_one_is_free),
+        IN_A_WORLD(test_who_only_takes_a_place_is_gone_when_others_wait),
         IN_A_WORLD(test_the_socket_is_the_owners_and_replaces_none_but_a_socket),
         IN_A_PORT(test_a_connection_to_a_port_has_one_request_after_another),
         IN_A_PORT(test_nobody_at_a_port_is_heard_out_of_a_browser),
