@@ -92,9 +92,10 @@ SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh tests/
 
 # Under a sanitizer all simulations and scripts take an hour; SAMPLE=1 takes of them those in which
 # bytes of peers, deaths, threads and the end of memory meet the most code.
-SAMPLE_SIM := abuse chaos coded crash fedvs_lies flips full_round hostile larger misbehave_bytes \
-    misbehave_field misbehave_replay predict_deaths restore sequences shortage standing
-SAMPLE_E2E := chaos cluster coded fedvs predict refusals standing tables
+SAMPLE_SIM := abuse align chaos coded crash fedvs_lies flips full_round hostile larger \
+    misbehave_bytes misbehave_field misbehave_replay open predict_deaths restore sequences serve \
+    shortage standing
+SAMPLE_E2E := align chaos cluster coded fedvs predict refusals serve standing tables
 CHECKED_SIM := $(if $(SAMPLE),$(SAMPLE_SIM:%=$(BUILD)/tests/sim/test_%),$(SIM))
 CHECKED_E2E := $(if $(SAMPLE),$(SAMPLE_E2E:%=tests/e2e/test_%.sh),$(E2E))
 
