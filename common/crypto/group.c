@@ -63,8 +63,9 @@ enum status group_hash(uint8_t out[GROUP_BYTES], const char *label, const void *
     expand(hash, label, bytes, n);
     bad = crypto_core_ristretto255_from_hash(out, hash);
     secret_wipe(hash, sizeof hash);
-    return public_bit(bad != 0 || memcmp(out, identity, sizeof identity) == 0) ? STATUS_CRYPTO
-                                                                               : STATUS_OK;
+    /* What is hashed may be secret: one answer, and no branch on the way to it. */
+    return public_bit(((bad != 0) | (sodium_is_zero(out, GROUP_BYTES) != 0)) != 0) ? STATUS_CRYPTO
+                                                                                   : STATUS_OK;
 }
 
 void group_scalar(uint8_t out[GROUP_BYTES], const uint8_t random[GROUP_RANDOM_BYTES])
@@ -109,7 +110,9 @@ bool group_is_point(const uint8_t p[GROUP_BYTES])
 bool group_raise(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES],
                  const uint8_t p[GROUP_BYTES])
 {
-    return public_bit(is_short(p) && crypto_scalarmult_ristretto255(out, scalar, p) == 0);
+    const int raised = crypto_scalarmult_ristretto255(out, scalar, p) == 0;
+
+    return public_bit(((int)is_short(p) & raised) != 0);
 }
 
 bool group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES])
