@@ -84,6 +84,8 @@ static void test_a_name_is_no_path(void **state)
     assert_false(alignment_name(""));
     assert_false(alignment_name("a/b"));
     assert_false(alignment_name("."));
+    assert_false(alignment_name("asked")); /* the file that counts */
+    assert_true(alignment_name("asked-2"));
     assert_false(alignment_name("A"));
 }
 
