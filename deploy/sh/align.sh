@@ -105,12 +105,7 @@ align_start() {
     trap cluster_interrupted INT TERM HUP
     align_daemon server "$ids" 2>"$out/server/log.txt" &
     server_pid=$!
-    tries=1200 # of 50 ms
-    until [ -s "$out/server/address" ] || ! cluster_alive $server_pid || [ $tries -eq 0 ]; do
-        tries=$((tries - 1))
-        sleep 0.05
-    done
-    [ -s "$out/server/address" ] || return
+    cluster_listens || return
     cluster_read_address
     for i in $(seq "$m"); do
         align_daemon "$i" "$(align_table "$i")" --set "server=$address" >"$out/party-$i/log.txt" 2>&1 &

@@ -406,19 +406,24 @@ cluster_start_server() {
     cluster_under=$cluster_alone
     cluster_daemon server "$@" 2>>"$out/server/log.txt" &
     server_pid=$!
+    if ! cluster_listens; then
+        cluster_signal TERM
+        cluster_wait "$server_pid"
+        [ "$stopped" = no ] || exit "$code"
+        [ "$code" -ne 0 ] && [ "$code" -lt 128 ] || code=6
+        cluster_failed server "$code"
+    fi
+    cluster_read_address
+}
+
+# Has the server come so far as to say where it listens?  Waits for it, while it lives, a minute at most.
+cluster_listens() {
     tries=1200 # of 50 ms
     until [ -s "$out/server/address" ]; do
         tries=$((tries - 1))
-        if ! cluster_alive $server_pid || [ $tries -eq 0 ]; then
-            cluster_signal TERM
-            cluster_wait "$server_pid"
-            [ "$stopped" = no ] || exit "$code"
-            [ "$code" -ne 0 ] && [ "$code" -lt 128 ] || code=6
-            cluster_failed server "$code"
-        fi
+        cluster_alive "$server_pid" && [ $tries -gt 0 ] || return 1
         sleep 0.05
     done
-    cluster_read_address
 }
 
 # It becomes a part of the parties' files.

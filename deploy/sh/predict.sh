@@ -150,12 +150,7 @@ predict_start() {
     rm -f "$out/server/address" "$out/server/prediction.json"
     predict_server --scores "$scores" 2>"$folder/server/log.txt" &
     server_pid=$!
-    tries=1200 # of 50 ms
-    until [ -s "$out/server/address" ] || ! cluster_alive $server_pid || [ $tries -eq 0 ]; do
-        tries=$((tries - 1))
-        sleep 0.05
-    done
-    [ -s "$out/server/address" ] || return
+    cluster_listens || return
     cluster_read_address
     for i in $(seq "$m"); do
         rm -f "$out/party-$i/prediction.json"
