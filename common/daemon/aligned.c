@@ -141,11 +141,10 @@ static enum status print_rows(struct buf *out, const struct idlist *l, const uin
     for (uint32_t p = 0; p < common && s == STATUS_OK; p++) {
         const size_t from = l->at[row[p]];
 
-        s = buf_append(out, l->text.data + from, l->at[row[p] + 1] - from - 1);
-        if (s == STATUS_OK && l->occurrence != NULL && l->occurrence[row[p]] > 0)
-            s = buf_printf(out, "\t%u", l->occurrence[row[p]]);
+        if (l->as.duplicates == CONFIG_DUPLICATES_ALL)
+            s = buf_printf(out, "%u\t", l->occurrence[row[p]]);
         if (s == STATUS_OK)
-            s = buf_append(out, "\n", 1);
+            s = buf_append(out, l->text.data + from, l->at[row[p] + 1] - from);
     }
     return s;
 }
@@ -200,14 +199,16 @@ enum status aligned_keep(const char *state, const struct idlist *l, const struct
 
 /* --- read again --- */
 
-/* One line: a spelling, and perhaps a tab and a number. */
+/* One line: a spelling, and perhaps a number and a tab before it. */
 static bool read_line(struct aligned *a, uint32_t i, size_t from, size_t n)
 {
     const char *line = (const char *)a->text.data + from, *tab = memchr(line, '\t', n);
+    const bool numbered = a->as.duplicates == CONFIG_DUPLICATES_ALL;
+    const size_t head = numbered && tab != NULL ? (size_t)(tab - line) + 1 : 0;
 
-    a->at[i] = from;
-    a->size[i] = (uint32_t)(tab == NULL ? n : (size_t)(tab - line));
-    return tab == NULL || sscanf(tab + 1, "%8u", &a->occurrence[i]) == 1;
+    a->at[i] = from + head;
+    a->size[i] = (uint32_t)(n - head);
+    return !numbered || (tab != NULL && sscanf(line, "%8u", &a->occurrence[i]) == 1);
 }
 
 static bool read_lines(struct aligned *a, size_t from, size_t end)

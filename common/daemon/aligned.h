@@ -2,8 +2,8 @@
  *
  *   alignments/asked   how many this side has taken part in, those that came to nothing among them
  *   alignments/NAME    the common rows in their order: a header, an empty line, and this side's
- *                      spelling of each id, one a line; behind it, where it is the second or a
- * later row of its id, a tab and how many of them are before
+ *                      spelling of each id, one a line; under duplicates all, before it, how many
+ *                      rows of its id come before, and a tab
  *
  * The header says how many there are and the digest of what all sides have seen alike
  * (align_member_transcript): two sides whose files have one digest have one order.  It also says
