@@ -1,6 +1,6 @@
 /* aligned.h -- alignments under state: how many there were, and the last one of each name.
  *
- *   alignments/asked   how many this side has taken part in, those that came to nothing among them
+ *   alignments/asked   how many have begun here, and in how many something was told
  *   alignments/NAME    the common rows in their order: a header, an empty line, and this side's
  *                      spelling of each id, one a line
  *
@@ -14,8 +14,16 @@
 
 #include "common/daemon/idlist.h"
 
-/* One more, on the disk when this returns.  STATUS_POLICY: there were `most`. */
-enum status aligned_count(const char *state, uint32_t most, struct error *err) MUST_USE;
+/* One more, on the disk when this returns.  STATUS_POLICY: there were `most` in which something was
+ * told, or ALIGNED_BEGUN as many that have begun: whoever breaks them off early uses those up.
+ * STATUS_CONFIG: one of that name is there, and is not to be replaced. */
+enum { ALIGNED_BEGUN = 16 };
+enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t most,
+                          struct error *err) MUST_USE;
+/* Before anything can be compared with this side's list. */
+enum status aligned_tell(const char *state, uint32_t most, struct error *err) MUST_USE;
+/* STATUS_CONFIG: there is one of that name. */
+enum status aligned_free(const char *state, const char *name, struct error *err) MUST_USE;
 
 struct aligned_result {
     const char *name;

@@ -21,7 +21,7 @@ struct reading {
     struct source source;
     size_t column[CONFIG_ALIGN_COLUMNS_MAX];
     struct normal_rule rule;
-    size_t rows_max, at_max;
+    size_t at_max;
 };
 
 /* --- one row --- */
@@ -42,9 +42,21 @@ static enum status spell(struct buf *out, const char *text, size_t n, bool sever
     return s == STATUS_OK ? buf_append(out, "\"", 1) : s;
 }
 
+/* A result has one id a line: what any reader may take for a line's end is in none. */
+static bool breaks_line(const char *text, size_t n)
+{
+    static const char *const breaks[] = {"\n",       "\r",           "\v",          "\f",
+                                         "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        if (memmem(text, n, breaks[i], strlen(breaks[i])) != NULL)
+            return true;
+    }
+    return false;
+}
+
 static enum status add_cell(struct reading *r, struct digest *d, uint32_t k, struct error *err)
 {
-    static const char controls[] = "\t\r\n\v\f";
     const size_t column = r->column[k];
     char number[SOURCE_NUMBER_MAX];
     uint8_t form[NORMAL_OUT_MAX], word[4];
@@ -53,6 +65,8 @@ static enum status add_cell(struct reading *r, struct digest *d, uint32_t k, str
     const size_t got = normal_text(form, text, n, &r->rule);
     enum status s = STATUS_OK;
 
+    if (n <= NORMAL_TEXT_MAX && breaks_line(text, n))
+        return source_fault(&r->source, column, "no id: a line break in it", err);
     if (got == SIZE_MAX)
         return source_fault(&r->source, column,
                             "no id: longer than 256 bytes, no UTF-8, or a control character", err);
@@ -62,27 +76,43 @@ static enum status add_cell(struct reading *r, struct digest *d, uint32_t k, str
     digest_update(d, word, sizeof word);
     digest_update(d, form, got);
     secret_wipe(form, sizeof form);
-    /* As it stands, but for what would end a line: white space, or it would be no id. */
-    while (n > 0 && strchr(controls, text[n - 1]) != NULL)
-        n--;
-    for (; n > 0 && strchr(controls, *text) != NULL; text++)
-        n--;
     if (k > 0)
         s = buf_append(&r->l->text, ",", 1);
     return s == STATUS_OK ? spell(&r->l->text, text, n, r->l->columns > 1) : s;
+}
+
+/* Digests of ids do not stay behind where they have stood before. */
+static bool make_room(struct reading *r)
+{
+    struct idlist *l = r->l;
+    const size_t max = l->rows_max == 0 ? 64 : 2 * l->rows_max;
+    uint8_t *rows;
+
+    if (l->n < l->rows_max)
+        return true;
+    rows = mem_alloc(max, ALIGN_ROW_BYTES);
+    if (rows == NULL)
+        return false;
+    if (l->rows != NULL) {
+        memcpy(rows, l->rows, (size_t)l->n * ALIGN_ROW_BYTES);
+        secret_wipe(l->rows, l->rows_max * ALIGN_ROW_BYTES);
+    }
+    mem_free(l->rows);
+    l->rows = rows;
+    l->rows_max = max;
+    return true;
 }
 
 static enum status add_row(struct reading *r, struct error *err)
 {
     struct idlist *l = r->l;
     struct digest d;
-    uint8_t word[4], *rows = mem_room(l->rows, &r->rows_max, l->n + 1, ALIGN_ROW_BYTES);
+    uint8_t word[4];
     size_t *at;
     enum status s = STATUS_OK;
 
-    if (rows == NULL)
+    if (!make_room(r))
         return STATUS_MEMORY;
-    l->rows = rows;
     at = mem_room(l->at, &r->at_max, l->n + 2, sizeof *at);
     if (at == NULL)
         return STATUS_MEMORY;
@@ -276,7 +306,9 @@ enum status idlist_read(struct idlist *l, const struct config_align *c, struct e
 void idlist_deinit(struct idlist *l)
 {
     if (l->rows != NULL)
-        secret_wipe(l->rows, (size_t)l->n * ALIGN_ROW_BYTES);
+        secret_wipe(l->rows, l->rows_max * ALIGN_ROW_BYTES);
+    if (l->text.data != NULL)
+        secret_wipe(l->text.data, l->text.cap);
     mem_free(l->rows);
     mem_free(l->at);
     buf_deinit(&l->text);

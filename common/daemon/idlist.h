@@ -18,6 +18,7 @@
 struct idlist {
     uint32_t n, columns;
     uint8_t *rows;   /* n times 32 bytes */
+    size_t rows_max; /* room */
     struct buf text; /* spellings, a line end behind each; several columns with commas between */
     size_t *at;      /* n + 1: where each begins */
     uint32_t left;   /* rows that the rule about duplicates has left out */
