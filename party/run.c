@@ -79,12 +79,7 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
 static enum status count_alignment(void *owner, const struct alignment *about,
                                    enum alignment_count what, struct error *err)
 {
-    const struct party_run *r = owner;
-    const uint32_t most = r->in->config.align.times_max;
-
-    return what == ALIGNMENT_BEGUN
-               ? aligned_begin(r->in->config.state, about->name, about->replace, most, err)
-               : aligned_tell(r->in->config.state, most, err);
+    return books_align(&((struct party_run *)owner)->books, about, what, err);
 }
 
 static enum status keep_alignment(void *owner, const struct alignment *about,

@@ -35,17 +35,13 @@ static enum status make_folder(char path[CONFIG_PATH_MAX], const char *state, co
 
 /* --- how many there were --- */
 
-struct counts {
-    uint64_t begun, told;
-};
-
-static void print_counts(char text[COUNT_FILE_MAX], const struct counts *c)
+static void print_counts(char text[COUNT_FILE_MAX], const struct aligned_counts *c)
 {
     snprintf(text, COUNT_FILE_MAX, "begun %" PRIu64 "\ntold %" PRIu64 "\n", c->begun, c->told);
 }
 
 /* A number alone: before the two were told apart, each has counted for good. */
-static bool read_text(struct counts *c, const char *text)
+static bool read_text(struct aligned_counts *c, const char *text)
 {
     char again[COUNT_FILE_MAX];
 
@@ -60,12 +56,12 @@ static bool read_text(struct counts *c, const char *text)
     return strcmp(again, text) == 0;
 }
 
-static enum status read_counts(const char *path, struct counts *c, struct error *err)
+static enum status read_counts(const char *path, struct aligned_counts *c, struct error *err)
 {
     struct buf text;
     enum status s = STATUS_OK;
 
-    *c = (struct counts){.begun = 0};
+    *c = (struct aligned_counts){.begun = 0};
     if (access(path, F_OK) != 0)
         return STATUS_OK;
     buf_init(&text, COUNT_FILE_MAX);
@@ -80,25 +76,41 @@ static enum status read_counts(const char *path, struct counts *c, struct error 
     return s;
 }
 
+enum status aligned_counts_read(const char *state, struct aligned_counts *c, struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+
+    path_of(path, state, "asked");
+    return read_counts(path, c, err);
+}
+
+enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t most,
+                          struct error *err)
+{
+    if (c->told >= most)
+        return error_set(err, STATUS_POLICY,
+                         "policy.align.max_alignments: there were %" PRIu64 ", and %u are the most",
+                         c->told, most);
+    if (!tells && c->begun >= (uint64_t)ALIGNED_BEGUN * most)
+        return error_set(err, STATUS_POLICY,
+                         "policy.align.max_alignments: %" PRIu64 " have begun, most of which were "
+                         "broken off, and %d times %u may",
+                         c->begun, ALIGNED_BEGUN, most);
+    return STATUS_OK;
+}
+
 static enum status count(const char *state, bool tells, uint32_t most, struct error *err)
 {
     char path[CONFIG_PATH_MAX], text[COUNT_FILE_MAX];
-    struct counts c;
+    struct aligned_counts c;
     enum status s = make_folder(path, state, "asked", err);
 
     if (s == STATUS_OK)
         s = read_counts(path, &c, err);
+    if (s == STATUS_OK)
+        s = aligned_judge(&c, tells, most, err);
     if (s != STATUS_OK)
         return s;
-    if (c.told >= most)
-        return error_set(err, STATUS_POLICY,
-                         "policy.align.max_alignments: there were %" PRIu64 ", and %u are the most",
-                         c.told, most);
-    if (!tells && c.begun >= (uint64_t)ALIGNED_BEGUN * most)
-        return error_set(err, STATUS_POLICY,
-                         "policy.align.max_alignments: %" PRIu64 " have begun, most of which were "
-                         "broken off, and %d times %u may",
-                         c.begun, ALIGNED_BEGUN, most);
     c.begun += !tells || c.told == c.begun;
     c.told += tells;
     print_counts(text, &c);

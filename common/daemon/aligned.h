@@ -1,6 +1,6 @@
 /* aligned.h -- alignments under state: how many there were, and the last one of each name.
  *
- *   alignments/asked   how many have begun here, and in how many something was told
+ *   alignments/asked   the server: how many have begun, and in how many something was told
  *   alignments/NAME    the common rows in their order: a header, an empty line, and this side's
  *                      spelling of each id, one a line
  *
@@ -14,10 +14,22 @@
 
 #include "common/daemon/idlist.h"
 
-/* One more, on the disk when this returns.  STATUS_POLICY: there were `most` in which something was
- * told, or ALIGNED_BEGUN as many that have begun: whoever breaks them off early uses those up.
- * STATUS_CONFIG: one of that name is there, and is not to be replaced. */
+/* How many have begun, and in how many others may have compared something with this side's list.
+ * STATUS_POLICY: the policy admits `most` of the latter, and ALIGNED_BEGUN times as many of the
+ * former, which whoever breaks them off early uses up. */
+struct aligned_counts {
+    uint64_t begun, told;
+};
 enum { ALIGNED_BEGUN = 16 };
+enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t most,
+                          struct error *err) MUST_USE;
+/* What is in the file; a party's own are in its ledger (ledger_aligned.h), and here those of an
+ * earlier version. */
+enum status aligned_counts_read(const char *state, struct aligned_counts *c,
+                                struct error *err) MUST_USE;
+
+/* The server's: one more, judged so, and on the disk when this returns.  STATUS_CONFIG: there is
+ * one of that name, and it is not to be replaced. */
 enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t most,
                           struct error *err) MUST_USE;
 /* Before anything can be compared with this side's list. */

@@ -35,7 +35,9 @@ same "$(cat want)" "$(sort one/server.ids)" 'it is the intersection'
 differ "$(cat want)" "$(cat one/server.ids)" 'in an order that is not that of ids'
 grep -q '^ "common": 240,$' one/summary.json && ok 'the summary has its size' || not_ok 'no size in the summary'
 same "begun 1
-told 1" "$(cat one/party-2/alignments/asked)" 'it is counted'
+told 1" "$(cat one/server/alignments/asked)" 'the server counts it'
+expect 0 '  common  .*  285  .*  yes' 'and so does a ledger' "$VFL_BIN/vfl-party" -c one/party-2/config.yaml \
+    --set server=127.0.0.1:1 --set data.train=b.csv --ledger
 same "$(sed -n 's/^transcript //p' one/server/alignments/common)" \
     "$(sed -n 's/^transcript //p' one/party-3/alignments/common)" 'all have one transcript'
 expect 0 '240 rows' 'another alignment' aligned --out two
