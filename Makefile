@@ -194,11 +194,15 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 # Thousands of small runs: signatures and key agreement are stand-ins there (fast_crypto.h).
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
     misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips standing \
-    predict_deaths open sequences)
+    predict_deaths open sequences align_deaths align_random)
 FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive equality_begin equality_end \
     equality_is_element,-Wl,--wrap=$(f))
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
+# And points there, which are numbers (fast_group.c).
+$(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random: private LDFLAGS += \
+    $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base add subtract, \
+    -Wl,--wrap=group_$(f))
 FAST_FUZZ := confirm federation hello offer party saved server
 $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \
     private LDFLAGS += $(FAST_WRAPS) -Wl,--wrap=rng_init_system,-u,__wrap_sign_check
