@@ -47,7 +47,6 @@ struct death {
     uint8_t seen[SEEN_MAX][16];
     uint64_t generation[SEEN_MAX];
     size_t seen_n;
-    uint64_t hellos[PARTIES]; /* the last generation that it said hello in */
     uint32_t helloed[PARTIES], offered[PARTIES];
     bool again; /* there was another generation */
 };
@@ -94,11 +93,12 @@ static void hear(struct sim *s, int who, uint32_t to, const struct wire_msg *m, 
 {
     struct death *d = owner;
 
-    d->offered[to] += who == SIM_SERVER && m->kind == WIRE_OFFER;
-    if (m->kind == WIRE_HELLO && who >= 0 && m->hello.generation != d->hellos[who]) {
-        d->hellos[who] = m->hello.generation;
-        d->helloed[who]++;
+    if (m->kind == WIRE_OFFER) {
+        d->offered[to]++;
+        d->again = d->again || m->offer.generation > 1;
     }
+    if (m->kind == WIRE_HELLO)
+        d->helloed[who]++;
     if (m->kind == WIRE_BATCH) {
         note_tallies(d, &m->batch);
         for (size_t at = 0; m->batch.entries.n % GROUP_BYTES == 0 && at < m->batch.entries.n;
@@ -216,8 +216,6 @@ static uint32_t disturb(struct death *d)
         assert_true(list_of(s, who)->kept <= list_of(s, who)->counted);
     }
     assert_true(s->list.counted >= 1);
-    for (int who = 0; who < PARTIES; who++)
-        d->again = d->again || d->hellos[who] > 1;
     sim_free(s);
     return d->said;
 }
