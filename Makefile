@@ -194,7 +194,8 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 # Thousands of small runs: signatures and key agreement are stand-ins there (fast_crypto.h).
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
     misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips standing \
-    predict_deaths open sequences align_deaths align_random)
+    predict_deaths open sequences align_deaths align_hostile \
+    align_random)
 FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive equality_begin equality_end \
     equality_is_element,-Wl,--wrap=$(f))
@@ -206,6 +207,10 @@ $(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random: priva
 FAST_FUZZ := confirm federation hello offer party saved server
 $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \
     private LDFLAGS += $(FAST_WRAPS) -Wl,--wrap=rng_init_system,-u,__wrap_sign_check
+# Somebody deviates there (deviate.h).
+$(BUILD)/tests/sim/test_align_hostile: private LDFLAGS += $(foreach \
+    f,align_member_gives align_member_tally share_seal align_match_tell align_match_places \
+    align_match_common,-Wl,--wrap=$(f))
 # Memory is short in a session, not in the world around it.
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
     f,server_session_step server_session_work party_session_step party_session_work disk_recall \

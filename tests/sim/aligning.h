@@ -21,6 +21,8 @@ struct sim_list {
     uint32_t places[ALIGNING_MAX]; /* of the last result */
     uint8_t transcript[DIGEST_BYTES];
     bool full; /* the disk is */
+    bool lies; /* it says that there are so many */
+    uint32_t says;
 };
 
 /* Rows of these numbers. */
