@@ -211,6 +211,9 @@ $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/repl
 $(BUILD)/tests/sim/test_align_hostile: private LDFLAGS += $(foreach \
     f,align_member_gives align_member_tally share_seal align_match_tell align_match_places \
     align_match_common,-Wl,--wrap=$(f))
+# All keys and points are seen there.
+$(BUILD)/tests/sim/test_align_guesses: private LDFLAGS += $(foreach \
+    f,tally_key_init align_member_new align_member_take align_match_put,-Wl,--wrap=$(f))
 # Memory is short in a session, not in the world around it.
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
     f,server_session_step server_session_work party_session_step party_session_work disk_recall \

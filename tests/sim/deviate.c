@@ -35,8 +35,7 @@ static const struct party_align *party_side(int who)
 {
     const struct party_session *p = who < 0 ? NULL : now->s->party[who].session;
 
-    return p != NULL && p->state != NULL && strcmp(p->job->kind, JOB_ALIGN) == 0 ? p->state
-                                                                                     : NULL;
+    return p != NULL && p->state != NULL && strcmp(p->job->kind, JOB_ALIGN) == 0 ? p->state : NULL;
 }
 
 static const struct align_member *member_of(int who)
@@ -70,8 +69,7 @@ static bool is_at(uint32_t step)
 static bool is_due(enum deviate_where where, uint32_t step)
 {
     return now != NULL && now->where == where && server_side() != NULL &&
-           (now->generation == 0 ||
-            now->generation == now->s->server->fed.set.generation) &&
+           (now->generation == 0 || now->generation == now->s->server->fed.set.generation) &&
            is_at(step);
 }
 

@@ -102,7 +102,8 @@ bool __wrap_group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROU
 bool __wrap_group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
                       const uint8_t b[GROUP_BYTES])
 {
-    return __wrap_group_is_point(a) && __wrap_group_is_point(b) && put(out, fp61_add(number(a), number(b)));
+    return __wrap_group_is_point(a) && __wrap_group_is_point(b) &&
+           put(out, fp61_add(number(a), number(b)));
 }
 
 bool __wrap_group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],

@@ -158,8 +158,7 @@ void lie_other_key(struct deviation *d, uint8_t *bytes, size_t n)
 
     (void)n;
     memcpy(in, bytes + TALLY_IN, sizeof in);
-    tally_context(context, d->s->server->fed.agree.sid, (uint32_t)d->stage,
-                  (uint32_t)(d->who + 1));
+    tally_context(context, d->s->server->fed.agree.sid, (uint32_t)d->stage, (uint32_t)(d->who + 1));
     CHECK(tally_key_init(&k, random) == STATUS_OK);
     random[1] = 1;
     CHECK(tally_make(bytes, &k, in, context, random) == STATUS_OK);

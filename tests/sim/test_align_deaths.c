@@ -107,14 +107,14 @@ static void hear(struct sim *s, int who, uint32_t to, const struct wire_msg *m, 
     }
     if (++d->said != d->at)
         return;
-    sim_break_at(s, (struct sim_break){.what = d->how >= CUT ? SIM_CUT : SIM_DEATH,
-                                       .who = d->who,
-                                       .at_us = sim_now_us(s),
-                                       .down_us = d->how == AWAY ? 500000 : 0,
-                                       .unheard_us =
-                                           d->how == UNHEARD || d->how == HALF_CUT ? 50000 : 0,
-                                       .last_words = d->how == LAST_WORDS,
-                                       .party_unaware = d->how == HALF_CUT && d->at % 2 == 0});
+    sim_break_at(
+        s, (struct sim_break){.what = d->how >= CUT ? SIM_CUT : SIM_DEATH,
+                              .who = d->who,
+                              .at_us = sim_now_us(s),
+                              .down_us = d->how == AWAY ? 500000 : 0,
+                              .unheard_us = d->how == UNHEARD || d->how == HALF_CUT ? 50000 : 0,
+                              .last_words = d->how == LAST_WORDS,
+                              .party_unaware = d->how == HALF_CUT && d->at % 2 == 0});
 }
 
 static void hear_no_charge(struct sim *s, uint32_t party, const struct action_charge *c,

@@ -39,6 +39,7 @@ struct hostile_case {
     bool cut;              /* a connection breaks before, so that there are two generations */
     uint32_t says;         /* so many ids are in its hello; 0: as many as there are */
     bool none;             /* or none */
+    bool twice;            /* it lists one id twice */
 };
 
 #define GIVES(w, s, c, lie)                                                                        \
@@ -112,10 +113,9 @@ static const struct hostile_case cases[] = {
     {"a point twice, and one left out", GIVES(2, 2, 0, lie_twice), NAMES(another_list)},
     {"the points of the stage before", GIVES(1, 2, 0, lie_stage_before), NAMES(another_list)},
     {"the points of the chunk before", GIVES(0, 2, 1, lie_chunk_before), NAMES(another_list)},
-    {"another order than it shuffled by", GIVES(1, 2, 0, lie_order), .then = SPOILS,
-     .spoils = 4},
+    {"another order than it shuffled by", GIVES(1, 2, 0, lie_order), .then = SPOILS, .spoils = 4},
     {"changes that cancel", GIVES(1, 2, 0, lie_cancel), .then = SPOILS, .spoils = 4},
-    {"an own id twice", GIVES(1, 1, 0, lie_twice), NAMES("p2")},
+    {"an own id twice", {.who = 1}, NAMES("point twice"), .twice = true},
     {"another list shown than was raised", SHOWS(0, lie_other), NAMES("p1: shows another list")},
     {"a point shown twice", SHOWS(2, lie_twice), NAMES("p3: shows another list")},
     {"a list shown as it came", SHOWS(1, lie_stage_before), NAMES("p2: shows another list")},
@@ -128,7 +128,8 @@ static const struct hostile_case cases[] = {
     {"a bit of a challenge", SAYS_TALLY(0, 1, lie_bit, TALLY_PROOF), NAMES("p1: no proof")},
     {"a bit of a response", SAYS_TALLY(1, 2, lie_bit, TALLY_PROOF + 40), NAMES("p2: no proof")},
     {"a proof of another key", SAYS_TALLY(1, 2, lie_other_key, 0), NAMES("p2: a list was raised")},
-    {"a first proof of another key", SAYS_TALLY(0, 0, lie_other_key, 0), NAMES("p1: a list was raised by another key|p1: a list is not")},
+    {"a first proof of another key", SAYS_TALLY(0, 0, lie_other_key, 0),
+     NAMES("p1: a list was raised by another key|p1: a list is not")},
     {"the proof of the stage before", SAYS_TALLY(2, 1, lie_tally_before, 0), NAMES("p3: no proof")},
     {"the proof of another member", SAYS_TALLY(1, 2, lie_tally_of_another, 0), NAMES("p2: ")},
     {"no proof at all", SAYS_TALLY(1, 0, lie_zeros, 0), NAMES("p2: no proof")},
@@ -140,63 +141,100 @@ static const struct hostile_case cases[] = {
     {"sealed for another purpose", SEALS(0, ALIGN_RAISE, 2, 43), NAMES("what p1 sealed does not")},
     {"sealed for another step", SEALS(1, ALIGN_RAISE, 3, 44), NAMES("what p2 sealed does not")},
     {"sealed after other tallies", SEALS(1, ALIGN_RAISE, 2, 56), NAMES("what p2 sealed does not")},
-    {"places sealed after other words", SEALS(2, ALIGN_RETURN, 1, 56), NAMES("what p3 sealed does not")},
+    {"places sealed after other words", SEALS(2, ALIGN_RETURN, 1, 56),
+     NAMES("what p3 sealed does not")},
     {"sealed for another party",
-     {.where = DEVIATE_OTHER, .who = 0, .part = ALIGN_RAISE, .stage = 1}, NAMES("what p1 sealed does not")},
+     {.where = DEVIATE_OTHER, .who = 0, .part = ALIGN_RAISE, .stage = 1},
+     NAMES("what p1 sealed does not")},
 
     /* who relays, or the network */
-    {"a bit of what is relayed", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_entries_bit, 9), NAMES("p2 refuses: step 2 of the alignment: what p1 sealed does not open")},
-    {"a bit of its tag", BATCH(SIM_SERVER, 2, ALIGN_RAISE, 3, lie_tag_bit, 3), NAMES("p3 refuses: step 6 of the alignment: what p2 sealed does not open")},
+    {"a bit of what is relayed", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_entries_bit, 9),
+     NAMES("p2 refuses: step 2 of the alignment: what p1 sealed does not open")},
+    {"a bit of its tag", BATCH(SIM_SERVER, 2, ALIGN_RAISE, 3, lie_tag_bit, 3),
+     NAMES("p3 refuses: step 6 of the alignment: what p2 sealed does not open")},
     {"a bit of places on their way", BATCH(SIM_SERVER, 0, ALIGN_RETURN, 1, lie_entries_bit, 1),
      NAMES("what p2 sealed does not open")},
-    {"recipients that are swapped", BATCH(SIM_SERVER, 2, ALIGN_RAISE, 1, lie_recipient, 1), NAMES("what p2 sealed does not open")},
-    {"what came a stage ago", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 2, lie_replay, 2), NAMES("what p1 sealed does not open")},
+    {"recipients that are swapped", BATCH(SIM_SERVER, 2, ALIGN_RAISE, 1, lie_recipient, 1),
+     NAMES("what p2 sealed does not open")},
+    {"what came a stage ago", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 2, lie_replay, 2),
+     NAMES("what p1 sealed does not open")},
     {"what came a stage ago, of places", BATCH(SIM_SERVER, 0, ALIGN_RETURN, 2, lie_replay, 2),
      NAMES("what p2 sealed does not open")},
     {"what came a generation ago",
-     {.where = DEVIATE_MESSAGE, .who = SIM_SERVER, .to = 1, .part = ALIGN_RAISE, .stage = 1,
-      .kind = WIRE_BATCH, .message = lie_generation_before, .generation = 2},
-     NAMES("what p1 sealed does not open"), .cut = true},
-    {"what is not sealed", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_tag_size, -16), NAMES("p2 refuses: step 2")},
-    {"entries that are too few", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_size, -32), NAMES("p2 refuses: step 2")},
-    {"entries where none belong", BATCH(SIM_SERVER, 2, ALIGN_COLLECT, 0, lie_size, 32), NAMES("p3 refuses: step 8")},
+     {.where = DEVIATE_MESSAGE,
+      .who = SIM_SERVER,
+      .to = 1,
+      .part = ALIGN_RAISE,
+      .stage = 1,
+      .kind = WIRE_BATCH,
+      .message = lie_generation_before,
+      .generation = 2},
+     NAMES("what p1 sealed does not open"),
+     .cut = true},
+    {"what is not sealed", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_tag_size, -16),
+     NAMES("p2 refuses: step 2")},
+    {"entries that are too few", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_size, -32),
+     NAMES("p2 refuses: step 2")},
+    {"entries where none belong", BATCH(SIM_SERVER, 2, ALIGN_COLLECT, 0, lie_size, 32),
+     NAMES("p3 refuses: step 8")},
     {"a step ahead", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_step, 1), NAMES("p2 refuses: step")},
     {"a step again", BATCH(SIM_SERVER, 0, ALIGN_RAISE, 2, lie_step, -1), NAMES("p1 refuses: step")},
-    {"another generation's step", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_generation, 1), NAMES("p2 refuses: step")},
-    {"its own tally as another", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_tallies_bit, 325), NAMES("server: its own tally is shown as another")},
+    {"another generation's step", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_generation, 1),
+     NAMES("p2 refuses: step")},
+    {"its own tally as another", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_tallies_bit, 325),
+     NAMES("server: its own tally is shown as another")},
     {"another's tally as another", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_tallies_bit, 165),
      NAMES("p2 refuses: step 2")},
-    {"the tallies of too few", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_tallies_size, -160), NAMES("p2 refuses: step 2")},
-    {"tallies where none belong", BATCH(SIM_SERVER, 1, ALIGN_TELL, 0, lie_tallies_size, 160), NAMES("p2 refuses: step 10")},
+    {"the tallies of too few", BATCH(SIM_SERVER, 1, ALIGN_RAISE, 1, lie_tallies_size, -160),
+     NAMES("p2 refuses: step 2")},
+    {"tallies where none belong", BATCH(SIM_SERVER, 1, ALIGN_TELL, 0, lie_tallies_size, 160),
+     NAMES("p2 refuses: step 10")},
 
     /* who compares */
-    {"a prefix of no point", COMPARES(DEVIATE_TELLS, SIM_ANY, lie_prefix_of_none, 0), NAMES("server: a place is said to be of a point that is not in that list")},
-    {"a prefix twice", COMPARES(DEVIATE_TELLS, SIM_ANY, lie_prefix_twice, 0), NAMES("server: a place is said to be of a point that is not in that list")},
-    {"prefixes in another order", COMPARES(DEVIATE_TELLS, SIM_ANY, lie_prefix_order, 0), NAMES("server: a place is said to be of a point that is not in that list")},
+    {"a prefix of no point", COMPARES(DEVIATE_TELLS, SIM_ANY, lie_prefix_of_none, 0),
+     NAMES("server: a place is said to be of a point that is not in that list")},
+    {"a prefix twice", COMPARES(DEVIATE_TELLS, SIM_ANY, lie_prefix_twice, 0),
+     NAMES("server: a place is said to be of a point that is not in that list")},
+    {"prefixes in another order", COMPARES(DEVIATE_TELLS, SIM_ANY, lie_prefix_order, 0),
+     NAMES("server: a place is said to be of a point that is not in that list")},
     {"another order for the first alone",
-     BATCH(SIM_SERVER, 0, ALIGN_TELL, 0, lie_entries_order, 16), NAMES("server: a place is said|sealed does not open")},
+     BATCH(SIM_SERVER, 0, ALIGN_TELL, 0, lie_entries_order, 16),
+     NAMES("server: a place is said|sealed does not open")},
     {"another order for the second alone",
-     BATCH(SIM_SERVER, 1, ALIGN_TELL, 0, lie_entries_order, 16), NAMES("server: a place is said|sealed does not open")},
+     BATCH(SIM_SERVER, 1, ALIGN_TELL, 0, lie_entries_order, 16),
+     NAMES("server: a place is said|sealed does not open")},
     {"another order for the last alone", BATCH(SIM_SERVER, 2, ALIGN_TELL, 0, lie_entries_order, 16),
      NAMES("server: a place is said|sealed does not open")},
-    {"places swapped of the second list", COMPARES(DEVIATE_PLACES, 0, lie_places_swapped, 0), NAMES("p1 refuses: step 13 of the alignment: server: a place")},
-    {"places swapped of the third list", COMPARES(DEVIATE_PLACES, 1, lie_places_swapped, 0), NAMES("p2 refuses: step 13 of the alignment: server: a place")},
-    {"places swapped of its own list", COMPARES(DEVIATE_PLACES, 2, lie_places_swapped, 0), NAMES("p3 refuses: step 13 of the alignment: server: a place")},
-    {"a place out of range", COMPARES(DEVIATE_PLACES, 0, lie_place_beyond, COMMON), NAMES("server: places that are no order")},
-    {"a place far out of range", COMPARES(DEVIATE_PLACES, 1, lie_place_beyond, 1 << 30), NAMES("server: places that are no order")},
-    {"a place given twice", COMPARES(DEVIATE_PLACES, 1, lie_place_twice, 0), NAMES("server: places that are no order")},
-    {"a place kept back", COMPARES(DEVIATE_PLACES, 2, lie_place_missing, 0), NAMES("server: places that are no order")},
-    {"places for all", COMPARES(DEVIATE_PLACES, 0, lie_place_too_many, 0), NAMES("server: places that are no order")},
+    {"places swapped of the second list", COMPARES(DEVIATE_PLACES, 0, lie_places_swapped, 0),
+     NAMES("p1 refuses: step 13 of the alignment: server: a place")},
+    {"places swapped of the third list", COMPARES(DEVIATE_PLACES, 1, lie_places_swapped, 0),
+     NAMES("p2 refuses: step 13 of the alignment: server: a place")},
+    {"places swapped of its own list", COMPARES(DEVIATE_PLACES, 2, lie_places_swapped, 0),
+     NAMES("p3 refuses: step 13 of the alignment: server: a place")},
+    {"a place out of range", COMPARES(DEVIATE_PLACES, 0, lie_place_beyond, COMMON),
+     NAMES("server: places that are no order")},
+    {"a place far out of range", COMPARES(DEVIATE_PLACES, 1, lie_place_beyond, 1 << 30),
+     NAMES("server: places that are no order")},
+    {"a place given twice", COMPARES(DEVIATE_PLACES, 1, lie_place_twice, 0),
+     NAMES("server: places that are no order")},
+    {"a place kept back", COMPARES(DEVIATE_PLACES, 2, lie_place_missing, 0),
+     NAMES("server: places that are no order")},
+    {"places for all", COMPARES(DEVIATE_PLACES, 0, lie_place_too_many, 0),
+     NAMES("server: places that are no order")},
     {"a row that is held back from all",
-     {.where = DEVIATE_COUNT, .who = SIM_SERVER}, .then = SPOILS, .spoils = 1},
+     {.where = DEVIATE_COUNT, .who = SIM_SERVER},
+     .then = SPOILS,
+     .spoils = 1},
     {"one more than it tells", BATCH(SIM_SERVER, SIM_ANY, ALIGN_TELL, 0, lie_common, 1),
      NAMES("another number of common rows than before")},
-    {"one fewer than it tells", BATCH(SIM_SERVER, 2, ALIGN_TELL, 0, lie_common, -1), NAMES("p3 refuses: step 10")},
+    {"one fewer than it tells", BATCH(SIM_SERVER, 2, ALIGN_TELL, 0, lie_common, -1),
+     NAMES("p3 refuses: step 10")},
     {"more than a list has", BATCH(SIM_SERVER, 1, ALIGN_TELL, 0, lie_common, IDS + 1 - COMMON),
      NAMES("p2 refuses: |more common rows than a list has")},
     {"four thousand million", BATCH(SIM_SERVER, 1, ALIGN_TELL, 0, lie_common, -5),
      NAMES("waiting for p2"), .kind = STATUS_KIND_NET},
-    {"another number than before", BATCH(SIM_SERVER, 0, ALIGN_RETURN, 0, lie_common, 1), NAMES("another number of common rows than before")},
+    {"another number than before", BATCH(SIM_SERVER, 0, ALIGN_RETURN, 0, lie_common, 1),
+     NAMES("another number of common rows than before")},
 
     /* places on their way back */
     {"a place beyond, to the server", RETURNS(0, 1, lie_place_beyond, 99), NAMES("p1: places th")},
@@ -204,15 +242,22 @@ static const struct hostile_case cases[] = {
     {"a place twice", RETURNS(2, 2, lie_place_twice, 0), NAMES("p3: places that")},
     {"a place lost", RETURNS(1, 2, lie_place_missing, 0), NAMES("p2: places that")},
     {"the places of another list",
-     {.where = DEVIATE_GIVES, .who = 1, .part = ALIGN_RETURN, .stage = 2, .chunk = DEVIATE_EVERY,
+     {.where = DEVIATE_GIVES,
+      .who = 1,
+      .part = ALIGN_RETURN,
+      .stage = 2,
+      .chunk = DEVIATE_EVERY,
       .bytes = lie_stage_before},
-     .then = SPOILS, .spoils = IDS},
+     .then = SPOILS,
+     .spoils = IDS},
     {"half the places of another list", RETURNS(1, 2, lie_stage_before, 0),
      NAMES("p2: places that")},
-    {"a place beyond, from the server", RETURNS(SIM_SERVER, 1, lie_place_beyond, 4), NAMES("server: places that")},
+    {"a place beyond, from the server", RETURNS(SIM_SERVER, 1, lie_place_beyond, 4),
+     NAMES("server: places that")},
     {"a place lost at the last", RETURNS(1, 3, lie_place_missing, 0), NAMES("p2: places that"),
      .last = true},
-    {"places that change places", RETURNS(1, 2, lie_places_swapped, 0), .then = SPOILS, .spoils = 2},
+    {"places that change places", RETURNS(1, 2, lie_places_swapped, 0), .then = SPOILS,
+     .spoils = 2},
 
     /* the form of answers */
     {"an answer cut short", BATCH(1, 0, ALIGN_RAISE, 1, lie_size, -1), NAMES("p2: no answer to")},
@@ -223,7 +268,8 @@ static const struct hostile_case cases[] = {
     {"an answer to the step before", BATCH(0, 0, ALIGN_RAISE, 2, lie_step, -1), NAMES("p1: no an")},
     {"an answer to the step ahead", BATCH(0, 0, ALIGN_RAISE, 2, lie_step, 1), NAMES("p1: no answ")},
     {"an answer that counts", BATCH(1, 0, ALIGN_TELL, 0, lie_common, 4), NAMES("p2: no answer to")},
-    {"a tally in the middle", BATCH(1, 0, ALIGN_TELL, 0, lie_tallies_size, 160), NAMES("p2: no an")},
+    {"a tally in the middle", BATCH(1, 0, ALIGN_TELL, 0, lie_tallies_size, 160),
+     NAMES("p2: no an")},
     {"a later generation's answer", BATCH(1, 0, ALIGN_RAISE, 1, lie_generation, 1), NAMES("p2"),
      .kind = STATUS_KIND_NET},
     {"an upload for an answer", BATCH(1, 0, ALIGN_RAISE, 1, lie_upload, 0), NAMES("p2"),
@@ -236,24 +282,33 @@ static const struct hostile_case cases[] = {
     /* sizes that lie */
     {"a list of none", {.who = 1}, NAMES("p2 lists 0 ids"), .none = true},
     {"a list of too many", {.who = 1}, NAMES("p2 lists 16777217 ids"), .says = (1 << 24) + 1},
-    {"a list beyond the policy", {.who = 1}, NAMES("policy.align.max_ids: p2 lists 200001 ids"),
-     .says = 200001, .kind = STATUS_KIND_POLICY},
+    {"a list beyond the policy",
+     {.who = 1},
+     NAMES("policy.align.max_ids: p2 lists 200001 ids"),
+     .says = 200001,
+     .kind = STATUS_KIND_POLICY},
     {"hellos that the server altered",
-     {.where = DEVIATE_MESSAGE, .who = SIM_SERVER, .to = 2, .kind = WIRE_HELLOS,
-      .message = lie_hello_bit, .number = 20},
+     {.where = DEVIATE_MESSAGE,
+      .who = SIM_SERVER,
+      .to = 2,
+      .kind = WIRE_HELLOS,
+      .message = lie_hello_bit,
+      .number = 20},
      NAMES("p3 refuses: ")},
 
     /* what is offered */
     {"an offer of no ids", OFFER("\nids=6", "\nids=0"), NAMES(no_text)},
     {"an offer of too many ids", OFFER("\nids=6", "\nids=16777217"), NAMES(no_text)},
-    {"an offer of ids beyond the policy", OFFER("\nids=6", "\nids=200001"), NAMES("policy.align.max_ids: server lists 200001 ids"), .kind = STATUS_KIND_POLICY},
+    {"an offer of ids beyond the policy", OFFER("\nids=6", "\nids=200001"),
+     NAMES("policy.align.max_ids: server lists 200001 ids"), .kind = STATUS_KIND_POLICY},
     {"a number with zeros before it", OFFER("\nids=6", "\nids=06"), NAMES(no_text)},
     {"a line twice", OFFER("\nids=6", "\nids=6\nids=6"), NAMES(no_text)},
     {"a chunk of nothing", OFFER("chunk=4", "chunk=0"), NAMES(no_text)},
     {"a chunk that no message holds", OFFER("chunk=4", "chunk=16385"), NAMES(no_text)},
     {"no patience", OFFER("patience_ms=2000", "patience_ms=0"), NAMES(no_text)},
     {"a name that is a path", OFFER("name=common", "name=../../x"), NAMES(no_text)},
-    {"a name that is a statement", OFFER("name=common", "name=x'; DROP TABLE t; --"), NAMES(no_text)},
+    {"a name that is a statement", OFFER("name=common", "name=x'; DROP TABLE t; --"),
+     NAMES(no_text)},
     {"the name of the count", OFFER("name=common", "name=asked"), NAMES(no_text)},
     {"a form that is none", OFFER("unicode=0", "unicode=7"), NAMES(no_text)},
     {"another normal form", OFFER("unicode=0", "unicode=1"), NAMES("align.unicode are not those"),
@@ -263,21 +318,41 @@ static const struct hostile_case cases[] = {
     {"another number of columns", OFFER("columns=1", "columns=2"), NAMES("align.key: 1 columns"),
      .kind = STATUS_KIND_CONFIG},
     {"a job that is changed in its middle",
-     {.where = DEVIATE_MESSAGE, .who = SIM_SERVER, .to = 1, .kind = WIRE_OFFER, .generation = 2,
-      .message = lie_text, .text = "chunk=4", .with = "chunk=3"},
-     NAMES("p2 refuses: the server changed the job in its middle|p2 refuses: "), .cut = true},
+     {.where = DEVIATE_MESSAGE,
+      .who = SIM_SERVER,
+      .to = 1,
+      .kind = WIRE_OFFER,
+      .generation = 2,
+      .message = lie_text,
+      .text = "chunk=4",
+      .with = "chunk=3"},
+     NAMES("p2 refuses: the server changed the job in its middle|p2 refuses: "),
+     .cut = true},
     {"another chunk for one party",
-     {.where = DEVIATE_MESSAGE, .who = SIM_SERVER, .to = 1, .kind = WIRE_OFFER,
-      .message = lie_text, .text = "chunk=4", .with = "chunk=3"},
-     NAMES("p2"), .kind = STATUS_KIND_NET},
+     {.where = DEVIATE_MESSAGE,
+      .who = SIM_SERVER,
+      .to = 1,
+      .kind = WIRE_OFFER,
+      .message = lie_text,
+      .text = "chunk=4",
+      .with = "chunk=3"},
+     NAMES("p2"),
+     .kind = STATUS_KIND_NET},
     {"a set without a party",
-     {.where = DEVIATE_MESSAGE, .who = SIM_SERVER, .to = 0, .kind = WIRE_OFFER,
+     {.where = DEVIATE_MESSAGE,
+      .who = SIM_SERVER,
+      .to = 0,
+      .kind = WIRE_OFFER,
       .message = lie_members},
      NAMES("p1 refuses: ")},
     {"a job of no kind",
-     {.where = DEVIATE_MESSAGE, .who = SIM_SERVER, .to = 0, .kind = WIRE_OFFER,
+     {.where = DEVIATE_MESSAGE,
+      .who = SIM_SERVER,
+      .to = 0,
+      .kind = WIRE_OFFER,
       .message = lie_kind},
-     NAMES("p1 refuses: "), .kind = STATUS_KIND_CONFIG},
+     NAMES("p1 refuses: "),
+     .kind = STATUS_KIND_CONFIG},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -357,8 +432,7 @@ static const char *judge_found(struct sim *s, const struct hostile_case *c, int 
         if (who != liar && list_of(s, who)->kept > 0 &&
             (!c->last || wrong_rows(list_of(s, who), list_of(s, who)) > 0))
             return "somebody keeps a result";
-        if (who >= 0 && who != liar && !c->last &&
-            sim_party_end(s, (uint32_t)who)->jobs > 0 &&
+        if (who >= 0 && who != liar && !c->last && sim_party_end(s, (uint32_t)who)->jobs > 0 &&
             sim_party_end(s, (uint32_t)who)->outcome == OUTCOME_COMPLETED)
             return "somebody believes that it is complete";
     }
@@ -409,12 +483,12 @@ static const char *judge_next(struct sim *s)
 static bool holds(const struct hostile_case *c)
 {
     static struct deviation d;
-    const struct sim_options o = {.parties = PARTIES,
-                                  .stands = true,
-                                  .checkpoint_rounds = 2,
-                                  .quiet = true,
-                                  .party_sets = {"policy.align.min_result=0",
-                                                 "policy.align.max_ids=200000"}};
+    const struct sim_options o = {
+        .parties = PARTIES,
+        .stands = true,
+        .checkpoint_rounds = 2,
+        .quiet = true,
+        .party_sets = {"policy.align.min_result=0", "policy.align.max_ids=200000"}};
     struct sim *s = sim_new(&o);
     const char *fault;
     char words[ERROR_TEXT_MAX];
@@ -422,6 +496,9 @@ static bool holds(const struct hostile_case *c)
     d = c->d;
     for (int who = SIM_SERVER; who < PARTIES; who++)
         aligning_list(list_of(s, who), ids[who + 1], IDS);
+    if (c->twice)
+        memcpy(s->party[d.who].list.rows, s->party[d.who].list.rows + ALIGN_ROW_BYTES,
+               ALIGN_ROW_BYTES);
     if (c->none || c->says > 0) {
         s->party[d.who].list.lies = true;
         s->party[d.who].list.says = c->says;
@@ -435,8 +512,8 @@ static bool holds(const struct hostile_case *c)
     if (fault == NULL && d.where != DEVIATE_NOWHERE && d.done == 0)
         fault = "nothing was done";
     snprintf(words, sizeof words, "%s", sim_server_end(s)->error.text);
-    if (c->none || c->says > 0)
-        s->party[d.who].list.lies = false;
+    if (d.who >= 0)
+        aligning_list(&s->party[d.who].list, ids[d.who + 1], IDS);
     deviate(s, NULL);
     if (fault == NULL)
         fault = judge_next(s);

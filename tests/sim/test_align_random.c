@@ -48,11 +48,11 @@ static struct people draw_people(void)
     p.people = 2 + below(PEOPLE_MAX - 1);
     p.common = below(3) == 0 ? 0 : below(p.people < 6 ? p.people : 6);
     p.columns = 1 + below(2);
-    p.rule = (struct config_align){.trim = true,
-                                   .fold = below(2) == 0,
-                                   .unicode = below(2) == 0 ? CONFIG_UNICODE_NFC
-                                                            : CONFIG_UNICODE_NFKC,
-                                   .duplicates = (enum config_duplicates)below(3)};
+    p.rule =
+        (struct config_align){.trim = true,
+                              .fold = below(2) == 0,
+                              .unicode = below(2) == 0 ? CONFIG_UNICODE_NFC : CONFIG_UNICODE_NFKC,
+                              .duplicates = (enum config_duplicates)below(3)};
     if (p.columns == 2)
         strcpy(p.rule.key, "family,first");
     return p;
@@ -67,7 +67,10 @@ static struct sim_list *list_of(struct sim *s, int who)
 static size_t write_row(char *out, size_t room, const struct people *p, uint32_t person)
 {
     static const char *const around[] = {"", " ", "  ", "\t"};
-    const char *family = p->rule.fold && below(2) == 0 ? "NU\xc3\x91" "EZ" : "nu\xc3\xb1" "ez";
+    const char *family = p->rule.fold && below(2) == 0 ? "NU\xc3\x91"
+                                                         "EZ"
+                                                       : "nu\xc3\xb1"
+                                                         "ez";
     const char *umlaut = below(2) == 0 ? "\xc3\xa4" : "a\xcc\x88"; /* composed, or not */
     const char *before = around[below(4)], *behind = around[below(3)];
 
@@ -122,8 +125,8 @@ static void make_list(struct sim_list *l, struct people *p)
     const uint32_t n = draw_rows(p, row);
     uint64_t name[ROWS_MAX];
     char text[4096];
-    size_t at = (size_t)snprintf(text, sizeof text, "%s\n",
-                                 p->columns == 1 ? "x,id" : "x,family,first");
+    size_t at =
+        (size_t)snprintf(text, sizeof text, "%s\n", p->columns == 1 ? "x,id" : "x,family,first");
     struct error err = {0};
     struct idlist ids;
 
