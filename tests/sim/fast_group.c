@@ -1,34 +1,15 @@
-/* fast_group.c -- a group whose points are numbers modulo the prime 2^61 - 1, the base being 1: it
- * has all laws of the real one but that logarithms are hard, at a hundredth of the time.
- *
- * Linked by --wrap, so that it has no name of its own (Makefile: FAST_GROUP).
- *
+/* fast_group.c -- points that are numbers.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/sim/fast_group.h"
+
 #include "common/base/le.h"
 #include "common/crypto/digest.h"
-#include "common/crypto/group.h"
 #include "common/field/fp61.h"
 
 #include <string.h>
 
 static const uint8_t rest[GROUP_BYTES - 8];
-
-enum status __wrap_group_hash(uint8_t out[GROUP_BYTES], const char *label, const void *bytes,
-                              size_t n);
-void __wrap_group_scalar(uint8_t out[GROUP_BYTES], const uint8_t random[GROUP_RANDOM_BYTES]);
-void __wrap_group_scalar_hash(uint8_t out[GROUP_BYTES], const char *label, const void *bytes,
-                              size_t n);
-void __wrap_group_scalar_add_product(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
-                                     const uint8_t b[GROUP_BYTES], const uint8_t c[GROUP_BYTES]);
-bool __wrap_group_is_point(const uint8_t p[GROUP_BYTES]);
-bool __wrap_group_raise(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES],
-                        const uint8_t p[GROUP_BYTES]);
-bool __wrap_group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES]);
-bool __wrap_group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
-                      const uint8_t b[GROUP_BYTES]);
-bool __wrap_group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
-                           const uint8_t b[GROUP_BYTES]);
 
 static uint64_t number(const uint8_t *bytes)
 {
