@@ -87,6 +87,22 @@ bool __wrap_group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
            put(out, fp61_add(number(a), number(b)));
 }
 
+static bool is_encoding(const uint8_t p[GROUP_BYTES])
+{
+    static const uint8_t identity[GROUP_BYTES];
+
+    return __wrap_group_is_point(p) || memcmp(p, identity, sizeof identity) == 0;
+}
+
+bool __wrap_group_sum(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
+                      const uint8_t b[GROUP_BYTES])
+{
+    const bool good = is_encoding(a) && is_encoding(b);
+
+    (void)put(out, fp61_add(number(a), number(b)));
+    return good;
+}
+
 bool __wrap_group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
                            const uint8_t b[GROUP_BYTES])
 {

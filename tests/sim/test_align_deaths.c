@@ -212,10 +212,10 @@ static uint32_t disturb(struct death *d)
                  sim_server_end(s)->error.text);
     expect_one_order(s);
     for (int who = 0; who < PARTIES; who++) {
-        assert_in_range(list_of(s, who)->counted, d->helloed[who], d->offered[who]);
+        assert_in_range(list_of(s, who)->begun, d->helloed[who], d->offered[who]);
         assert_true(list_of(s, who)->kept <= list_of(s, who)->counted);
     }
-    assert_true(s->list.counted >= 1);
+    assert_true(s->list.begun >= 1);
     sim_free(s);
     return d->said;
 }

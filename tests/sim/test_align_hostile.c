@@ -94,7 +94,10 @@ struct hostile_case {
         what " where lists are shown", SHOWS(1, lie), NAMES("p2: shows another list")              \
     }
 
-static const char another_list[] = "a list is not what the member before it made of it";
+/* A list that was let go as another than its tally says: who got it knows, others know of two. */
+static const char another_list[] =
+    "p1: a list was let go as another|p2: a list was let go as another|"
+    "p3: a list was let go as another|a list is not what the member before it made of it";
 static const char no_text[] = "no text of a job of alignment";
 
 static const struct hostile_case cases[] = {
@@ -108,7 +111,8 @@ static const struct hostile_case cases[] = {
     /* lists */
     {"a list raised by another key", GIVES(1, 2, DEVIATE_EVERY, lie_key), NAMES(another_list)},
     {"a chunk raised by another key", GIVES(2, 3, 1, lie_key), NAMES(another_list)},
-    {"a list of the server's own making", GIVES(SIM_SERVER, 2, 1, lie_key), NAMES(another_list)},
+    {"a list of the server's own making", GIVES(SIM_SERVER, 2, 1, lie_key),
+     NAMES("a list is said to be another than it was given|server: a list was let go as another")},
     {"a point put in", GIVES(0, 2, 1, lie_other), NAMES(another_list)},
     {"a point twice, and one left out", GIVES(2, 2, 0, lie_twice), NAMES(another_list)},
     {"the points of the stage before", GIVES(1, 2, 0, lie_stage_before), NAMES(another_list)},
@@ -235,6 +239,11 @@ static const struct hostile_case cases[] = {
      NAMES("waiting for p2"), .kind = STATUS_KIND_NET},
     {"another number than before", BATCH(SIM_SERVER, 0, ALIGN_RETURN, 0, lie_common, 1),
      NAMES("another number of common rows than before")},
+
+    {"a word of the others that is altered", BATCH(SIM_SERVER, 1, ALIGN_RETURN, 0, lie_tag_bit, 3),
+     NAMES("p1 sealed does not open")},
+    {"the others' words left out", BATCH(SIM_SERVER, 2, ALIGN_RETURN, 0, lie_tag_size, -16),
+     NAMES("p3 refuses: step 12")},
 
     /* places on their way back */
     {"a place beyond, to the server", RETURNS(0, 1, lie_place_beyond, 99), NAMES("p1: places th")},
@@ -496,6 +505,7 @@ static bool holds(const struct hostile_case *c)
     d = c->d;
     for (int who = SIM_SERVER; who < PARTIES; who++)
         aligning_list(list_of(s, who), ids[who + 1], IDS);
+    s->list.result_min = 0;
     if (c->twice)
         memcpy(s->party[d.who].list.rows, s->party[d.who].list.rows + ALIGN_ROW_BYTES,
                ALIGN_ROW_BYTES);

@@ -207,6 +207,7 @@ static void play_one(uint32_t *common)
 
     for (int who = SIM_SERVER; who < (int)p.parties; who++)
         make_list(list_of(s, who), &p);
+    s->list.result_min = 0;
     standing_play(s, &job);
     sim_run(s, HOUR_US);
     if (sim_server_end(s)->outcome != OUTCOME_COMPLETED)
