@@ -202,8 +202,8 @@ FAST_WRAPS := $(foreach \
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
 # And points there, which are numbers (fast_group.c).
 $(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random: private LDFLAGS += \
-    $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base add sum subtract, \
-    -Wl,--wrap=group_$(f))
+    $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base add sum \
+    subtract,-Wl,--wrap=group_$(f))
 FAST_FUZZ := confirm federation hello offer party saved server
 $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \
     private LDFLAGS += $(FAST_WRAPS) -Wl,--wrap=rng_init_system,-u,__wrap_sign_check
