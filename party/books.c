@@ -267,9 +267,10 @@ enum status books_align(struct books *b, const struct alignment *about, enum ali
         return s;
     counts.begun += noted->n;
     counts.told += noted->told;
-    s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
-    if (s == STATUS_OK && what == ALIGNMENT_BEGUN && !about->replace)
+    if (what == ALIGNMENT_BEGUN && !about->replace)
         s = aligned_free(c->state, about->name, err);
+    if (s == STATUS_OK)
+        s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
     if (s != STATUS_OK)
         return s;
     if (what == ALIGNMENT_TOLD)
