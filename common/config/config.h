@@ -152,6 +152,7 @@ struct config_policy {
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
+    uint32_t unknown_ids_day;            /* of these a day takes off; 0: none */
     uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
     uint32_t contribute_rows;            /* of one job of contributions, at most; 0: none */
     uint32_t contribute_columns;         /* the first ones, that one may mix up */

@@ -19,7 +19,11 @@
  *     tally WORK PURPOSE ENTRIES ROUNDS RELEASES FIRST-S LAST-S
  *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE law LAW SET COUNT
  *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE listed    + runs of slots
- *     back ...                              the same: given back
+ *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM PLACES PLACE asked       + unknown ids, day and
+ *                                           its rows, 8 bytes each; a slot, 4, for each place, or
+ *                                           ffffffff
+ *     back ...                              the same as the first two: given back
+ *     asked UNKNOWN DAY ROWS                without a round
  *     seen                                  + peer, 4 bytes, number, 8 bytes, for each
  *     forget PEER
  *
@@ -45,6 +49,8 @@ enum status ledger_write_members(struct ledger *l, const uint8_t *members, size_
                                  struct error *err) MUST_USE;
 enum status ledger_write_work(struct ledger *l, size_t index, const struct ledger_work *w,
                               struct error *err) MUST_USE;
+enum status ledger_write_asked(struct ledger *l, const struct ledger_asked *a,
+                               struct error *err) MUST_USE;
 /* New peers and numbers; `all` of them, where nothing is in the file. */
 enum status ledger_write_peers(struct ledger *l, bool all, struct error *err) MUST_USE;
 
