@@ -45,9 +45,10 @@ static enum status print_asked(const struct party_inputs *in, const struct ledge
 {
     const struct ledger_asked a = ledger_asked(l);
 
-    return a.day == 0 ? STATUS_OK
-                      : buf_printf(out, "\n  unknown ids that were asked for: %llu, %u are the most\n",
-                                   (unsigned long long)a.unknown, in->config.policy.unknown_ids);
+    return a.day == 0
+               ? STATUS_OK
+               : buf_printf(out, "\n  unknown ids that were asked for: %llu, %u are the most\n",
+                            (unsigned long long)a.unknown, in->config.policy.unknown_ids);
 }
 
 static enum status print_compared(const struct party_inputs *in, const struct guesses *g,

@@ -69,6 +69,7 @@ struct config_inject {
 /* Predictions on request. */
 struct config_serve {
     uint32_t rows, waiting, deadline_ms, idle_ms;
+    uint64_t client_rows_day; /* that one client has parties asked for; 0: any */
 };
 
 enum { CONFIG_ALIGN_NAME_MAX = 40, CONFIG_ALIGN_COLUMNS_MAX = 16 };

@@ -188,8 +188,14 @@ static const struct key server_keys[] = {
      .help = "Milliseconds in which a request is answered, with what there is by then; it may ask "
              "for fewer."},
     {"serve.idle_ms", KEY_U32, SERVER(serve.idle_ms), .lo = 1, .hi = 604800000, .fallback = "30000",
-     .help = "Milliseconds without a request after which an open job ends; at most the plan's "
-             "protocol.patience_ms."},
+     .help = "Milliseconds without a request after which an open job ends; at most half of the "
+             "plan's protocol.patience_ms."},
+    {"serve.client_rows_per_day", KEY_U64, SERVER(serve.client_rows_day), .lo = 0, .hi = COUNT_MAX,
+     .fallback = "0",
+     .help = "Rows that parties are asked for on behalf of one client in 24 hours, so that none "
+             "uses up what their policies have for all (policy.predict.max_unknown, "
+             "max_rows_per_day); kept answers are none, nor is what the operator's token asks "
+             "for; 0: any number."},
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},

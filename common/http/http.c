@@ -543,6 +543,14 @@ static void on_closed(uv_handle_t *handle)
     mem_free(h);
 }
 
+void http_set_tokens(struct http *h, const char (*tokens)[HTTP_TOKEN_MAX], size_t n)
+{
+    CHECK(n <= HTTP_CLIENTS_MAX);
+    secret_wipe(h->token, sizeof h->token);
+    memcpy(h->token, tokens, n * sizeof *h->token);
+    h->setup.tokens_n = n;
+}
+
 unsigned http_port(const struct http *h)
 {
     return h->port;

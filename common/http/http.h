@@ -66,6 +66,8 @@ struct http;
 /* Listens; all of the setup but what it points to by `owner` is copied. */
 enum status http_open(struct http **out, uv_loop_t *uv, const struct http_setup *setup,
                       struct error *err) MUST_USE;
+/* Other tokens, from the next request on; an empty one is nobody's. */
+void http_set_tokens(struct http *h, const char (*tokens)[HTTP_TOKEN_MAX], size_t n);
 /* The port that it has; 0: a socket with a name. */
 unsigned http_port(const struct http *h);
 /* What is answered stays the caller's. */

@@ -33,7 +33,7 @@ struct ledger {
     struct account_entry mechanism[ACCOUNT_MECHANISMS_MAX];
     char mechanism_text[ACCOUNT_MECHANISMS_MAX][LEDGER_MECHANISM_MAX];
     size_t mechanisms;
-    size_t current;             /* the mechanism in use; ACCOUNT_MECHANISMS_MAX when none is */
+    size_t current;              /* the mechanism in use; ACCOUNT_MECHANISMS_MAX when none is */
     struct account_entry wanted; /* for it, as it was asked */
 
     struct ledger_law *law;

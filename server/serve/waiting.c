@@ -157,13 +157,10 @@ static void fail(struct waiting *w, struct waiting_call *c, enum waiting_fault w
 
 /* --- what is asked --- */
 
-static struct waiting_item *item_of(struct waiting *w, const struct waiting_row *r)
+static struct waiting_item *new_item(struct waiting *w, const struct waiting_row *r)
 {
-    struct waiting_item *i = idmap_get(&w->items, r->id, r->n);
+    struct waiting_item *i = mem_alloc(1, sizeof *i);
 
-    if (i != NULL)
-        return i;
-    i = mem_alloc(1, sizeof *i);
     if (i == NULL)
         return NULL;
     memcpy(i->id, r->id, r->n);
@@ -186,7 +183,15 @@ static void place_row(struct waiting *w, struct waiting_row *r)
     }
     kept = w->calls.kept(w->calls.owner, r->id, r->n);
     if (kept == NULL)
-        r->item = item_of(w, r);
+        r->item = idmap_get(&w->items, r->id, r->n);
+    if (kept == NULL && r->item == NULL) {
+        r->counted = r->counted || w->calls.may_ask(w->calls.owner, r->call->client);
+        if (!r->counted) {
+            settle(r, FAULT_SHARE, NULL);
+            return;
+        }
+        r->item = new_item(w, r);
+    }
     if (r->item == NULL) {
         settle(r, kept != NULL ? FAULT_NONE : FAULT_FAILED, kept);
         return;

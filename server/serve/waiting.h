@@ -30,6 +30,7 @@ enum waiting_fault {
     FAULT_NONE,
     FAULT_ID,      /* it is no id */
     FAULT_REFUSED, /* a party does not answer for it */
+    FAULT_SHARE,   /* its client has asked for enough today */
     FAULT_NUMBER,  /* the head's scores are no numbers */
     FAULT_LATE,    /* not in time */
     FAULT_AWAY,    /* not in time, and the parties were not together */
@@ -48,7 +49,7 @@ struct waiting_kind {
 struct waiting_row {
     const char *id; /* of its call's text */
     size_t n;
-    bool settled;
+    bool settled, counted; /* counted: may_ask has said yes to it */
     enum waiting_fault fault;
     struct waiting_item *item;         /* it waits for; NULL: settled, or not placed yet */
     struct waiting_row *before, *next; /* that wait for the same */
@@ -75,6 +76,8 @@ struct waiting_call {
 struct waiting_calls {
     void *owner;
     const float *(*kept)(void *owner, const char *id, size_t n); /* scores; NULL: none */
+    /* May one more row of this client's be asked for? */
+    bool (*may_ask)(void *owner, size_t client);
     /* Scores of a row: whoever is missing, by roster index. */
     void (*scored)(void *owner, const char *id, size_t n, const float *scores, const bool *missing);
     void (*over)(void *owner, struct waiting_call *c); /* it is freed afterwards */

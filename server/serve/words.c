@@ -104,6 +104,7 @@ static const struct {
     [FAULT_NONE] = {"", 200},
     [FAULT_ID] = {"no id", 422},
     [FAULT_REFUSED] = {"a party does not answer for it", 422},
+    [FAULT_SHARE] = {"this client has asked for all that it may today", 429},
     [FAULT_NUMBER] = {"the model's scores are no numbers", 422},
     [FAULT_LATE] = {"no answer in time", 504},
     [FAULT_AWAY] = {"the parties are not together", 503},

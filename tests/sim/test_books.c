@@ -262,8 +262,9 @@ static void test_rows_of_a_day_are_counted_whatever_the_clock_says(void **state)
     assert_int_equal(counted_add(&a, &p, 31, 0, noon + hour, &err), COUNTED_NOTHING);
     words_for_server(said, &err, scratch_dir());
     assert_string_equal(said, "policy.predict.max_rows_per_day: over its limit");
-    assert_int_equal(counted_add(&a, &p, 30, 0, noon + hour, &err), COUNTED);      /* all of them */
-    assert_int_equal(counted_may(&a, &p, 1, noon - 9 * day, &err), STATUS_BUDGET); /* it went back */
+    assert_int_equal(counted_add(&a, &p, 30, 0, noon + hour, &err), COUNTED); /* all of them */
+    assert_int_equal(counted_may(&a, &p, 1, noon - 9 * day, &err),
+                     STATUS_BUDGET); /* it went back */
     assert_int_equal(counted_add(&a, &p, 1, 0, noon - 9 * day, &err), COUNTED_NOTHING);
     assert_int_equal(counted_add(&a, &p, 100, 0, noon + day, &err), COUNTED);
     assert_int_equal(counted_may(&a, &p, 1, noon, &err), STATUS_BUDGET);

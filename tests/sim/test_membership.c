@@ -1,6 +1,6 @@
-/* test_membership.c -- what a party's disk has to do for a round of predictions is the same whichever
- * of the ids have rows there: whoever watches the clock sees when an fsync is over, and not who is
- * a customer.
+/* test_membership.c -- what a party's disk has to do for a round of predictions is the same
+ * whichever of the ids have rows there: whoever watches the clock sees when an fsync is over, and
+ * not who is a customer.
  *
  * Two parties that have the same number of rows, under other ids, are asked for the same ones.
  * The C library's calls are hidden by those below, for SQLite too, and noted down: which it is, of
@@ -142,25 +142,29 @@ static void choose(struct party *p)
     }
 }
 
+static void clear(int which)
+{
+    static const char *const files[] = {"ledger.db", "ledger.begun", "ledger.key", ""};
+    char path[600];
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/party%d/%s", scratch_dir(), which, files[i]);
+        (void)remove(path);
+    }
+}
+
 static void open_party(int which, const struct config_policy *policy)
 {
     struct party *p = &party[which];
     struct error err = {0};
-    char begun[600];
 
     choose(p);
-    p->in = (struct party_inputs){.config.policy = *policy,
-                                  .test = {.rows = ROWS,
-                                           .cols = 1,
-                                           .x = p->x,
-                                           .id_text = p->text,
-                                           .id_at = p->at}};
+    p->in = (struct party_inputs){
+        .config.policy = *policy,
+        .test = {.rows = ROWS, .cols = 1, .x = p->x, .id_text = p->text, .id_at = p->at}};
     snprintf(p->in.config.state, sizeof p->in.config.state, "%s/party%d", scratch_dir(), which);
+    clear(which);
     (void)mkdir(p->in.config.state, 0700);
-    for (int i = 0; i < 2; i++) {
-        snprintf(begun, sizeof begun, "%s/ledger.%s", p->in.config.state, i == 0 ? "db" : "begun");
-        (void)unlink(begun);
-    }
     if (books_open(&p->books, &p->in, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     p->books.delta = 1e-5;
@@ -256,6 +260,8 @@ static void test_the_disk_does_the_same_whoever_has_rows(void **state)
         books_close(&party[0].books);
         books_close(&party[1].books);
     }
+    clear(0);
+    clear(1);
     assert_true(syncs > PAIRS && refused > PAIRS / 4 && apart > PAIRS); /* it has looked */
 }
 
