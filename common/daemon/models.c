@@ -505,10 +505,9 @@ static enum status check_needed(const char *state, const char *run, struct error
             continue;
         if (is_unfinished(state, by))
             s = error_set(err, STATUS_CONFIG,
-                          "%s/models: a run that is not complete goes on from %s (%s%s): finish "
+                          "%s/models: a run that is not complete goes on from %s (run %s): finish "
                           "it, or remove its checkpoint first",
-                          state, run, strcmp(by, "alone") == 0 ? "that of " : "runs/",
-                          strcmp(by, "alone") == 0 ? "this folder" : by);
+                          state, run, strcmp(by, "alone") == 0 ? "of this folder" : by);
         else if (unlinkat(dirfd(d), entry->d_name, 0) != 0)
             s = error_set(err, STATUS_IO, "%s/%s: %s", path, entry->d_name, strerror(errno));
     }
@@ -547,11 +546,10 @@ enum status models_remove(const char *state, const char *run, struct error *err)
         s = find_model(state, run, path, err);
     if (s != STATUS_OK)
         return s;
-    if (strcmp(served, run) == 0)
-        return error_set(err, STATUS_CONFIG,
-                         "%s/models: run %s is in use; go back first, or train another", state,
-                         run);
     s = check_needed(state, run, err);
+    if (s == STATUS_OK && strcmp(served, run) == 0)
+        s = error_set(err, STATUS_CONFIG,
+                      "%s/models: run %s is in use; go back first, or train another", state, run);
     if (s != STATUS_OK)
         return s;
     s = answers_remove(state, run, err); /* first: refused while a job gives them */

@@ -185,7 +185,8 @@ static void place_row(struct waiting *w, struct waiting_row *r)
     if (kept == NULL)
         r->item = idmap_get(&w->items, r->id, r->n);
     if (kept == NULL && r->item == NULL) {
-        r->counted = r->counted || w->calls.may_ask(w->calls.owner, r->call->client);
+        r->counted = r->counted || w->calls.may_ask == NULL ||
+                     w->calls.may_ask(w->calls.owner, r->call->client);
         if (!r->counted) {
             settle(r, FAULT_SHARE, NULL);
             return;

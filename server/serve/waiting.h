@@ -76,7 +76,7 @@ struct waiting_call {
 struct waiting_calls {
     void *owner;
     const float *(*kept)(void *owner, const char *id, size_t n); /* scores; NULL: none */
-    /* May one more row of this client's be asked for? */
+    /* May one more row of this client's be asked for?  NULL: as many as there are. */
     bool (*may_ask)(void *owner, size_t client);
     /* Scores of a row: whoever is missing, by roster index. */
     void (*scored)(void *owner, const char *id, size_t n, const float *scores, const bool *missing);
