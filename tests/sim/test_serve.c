@@ -138,6 +138,35 @@ static void test_those_who_wait_for_one_row_leave_in_any_order_and_the_rest_have
     assert_false(waiting_any(&asks.waiting));
 }
 
+static void read_ids(unsigned n, const char *id, const char *behind, enum status want)
+{
+    struct words_asked asked;
+    struct error err = {0};
+    struct buf b;
+
+    buf_init(&b, 1 << 20);
+    assert_int_equal(buf_printf(&b, "{\"ids\": ["), STATUS_OK);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(buf_printf(&b, "%s%s", i > 0 ? "," : "", id), STATUS_OK);
+    assert_int_equal(buf_printf(&b, "]%s}", behind), STATUS_OK);
+    assert_int_equal(words_read(&asked, b.data, b.len, 1000, &err), want);
+    if (want == STATUS_OK)
+        assert_int_equal(asked.call->n, n);
+    waiting_call_free(asked.call);
+    buf_deinit(&b);
+}
+
+/* What is in a text is no part, whatever it is. */
+static void test_a_request_has_no_more_parts_than_ids(void **state)
+{
+    (void)state;
+    read_ids(WAITING_CALL_ROWS_MAX, "\"1\"", ", \"deadline_ms\": 5", STATUS_OK);
+    read_ids(WAITING_CALL_ROWS_MAX, "\",,\\\",,\\\\\"", "", STATUS_OK);
+    read_ids(WAITING_CALL_ROWS_MAX + 1, "\"1\"", "", STATUS_DATA);
+    read_ids(40000, "0", "", STATUS_DATA);
+    read_ids(1, "\"1\"", ", \"deadline_ms\": [[]]", STATUS_DATA);
+}
+
 /* --- kept answers --- */
 
 static struct serving {
@@ -502,6 +531,7 @@ int main(void)
             test_a_call_that_is_late_in_anothers_turn_has_the_scores_of_its_own_model, begin, end),
         cmocka_unit_test_setup_teardown(
             test_those_who_wait_for_one_row_leave_in_any_order_and_the_rest_have_it, begin, end),
+        cmocka_unit_test(test_a_request_has_no_more_parts_than_ids),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_none_is_not_read_again_at_once,
                                         begin_serving, end_serving),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_none_leaves_the_turn_to_another_model,
