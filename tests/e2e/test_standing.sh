@@ -231,6 +231,7 @@ for side in server party-2; do
         "$vfl" models --state "run/$side" remove "$from"
 done
 start server
+wait_until job list >/dev/null 2>&1 || not_ok 'no server'
 start 2
 expect 0 completed 'so it goes on to its end' job wait "$longer"
 expect 0 '' 'and what it went on from may go' "$vfl" models --state run/server remove "$from"
