@@ -28,7 +28,7 @@ enum {
     HTTP_ANSWER_MAX = 32 << 20,
     HTTP_IDLE_S = 10,     /* without a byte */
     HTTP_DEADLINE_S = 60, /* from the first byte of a request to the last of its answer */
-    HTTP_FULL_S = 1,      /* without a request that has a token, while all places are taken */
+    HTTP_FULL_S = 1,      /* without a whole request that has a token, while all places are taken */
     HTTP_TOKEN_MAX = 128,
     HTTP_CLIENTS_MAX = 64
 };

@@ -152,7 +152,7 @@ static struct waiting_call *read_call(struct serve *s, const struct http_request
         words_refuse(out, st == STATUS_DATA ? 400 : 500, err.text);
         return NULL;
     }
-    if (!waiting_has_room(&s->waiting, c->n)) {
+    if (!waiting_has_room(&s->waiting, r->client, c->n)) {
         s->counts.refused++;
         waiting_call_free(c);
         words_refuse(out, 429, "too many rows wait");

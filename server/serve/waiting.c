@@ -106,6 +106,8 @@ static void leave(struct waiting *w, struct waiting_call *c)
     *(c->next == NULL ? &w->last : &c->next->before) = c->before;
     w->calls_n--;
     w->ids -= c->n;
+    w->share[c->client].calls--;
+    w->share[c->client].ids -= c->n;
 }
 
 static void over(struct waiting *w, struct waiting_call *c)
@@ -220,14 +222,18 @@ static void place(struct waiting *w, struct waiting_call *c, struct waiting_kind
     }
 }
 
-bool waiting_has_room(const struct waiting *w, uint32_t rows)
+/* No client has more than three quarters of either, so that another one always finds room. */
+bool waiting_has_room(const struct waiting *w, size_t client, uint32_t rows)
 {
-    return w->calls_n < WAITING_CALLS_MAX && w->ids_max - w->ids >= rows;
+    const struct waiting_share *own = &w->share[client];
+
+    return w->calls_n < WAITING_CALLS_MAX && w->ids_max - w->ids >= rows &&
+           own->calls < WAITING_CALLS_MAX / 4 * 3 && w->ids_max - w->ids_max / 4 >= own->ids + rows;
 }
 
 bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, struct waiting_kind kind)
 {
-    CHECK(waiting_has_room(w, c->n));
+    CHECK(waiting_has_room(w, c->client, c->n));
     if (now)
         place(w, c, kind);
     if (c->left == 0)
@@ -238,6 +244,8 @@ bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, struct wai
     w->last = c;
     w->calls_n++;
     w->ids += c->n;
+    w->share[c->client].calls++;
+    w->share[c->client].ids += c->n;
     return false;
 }
 

@@ -87,9 +87,14 @@ struct waiting_queue {
     struct waiting_item *head, *tail; /* to be asked for, in order */
 };
 
+struct waiting_share {
+    uint32_t calls, ids; /* of one client */
+};
+
 struct waiting {
     struct waiting_calls calls;
     uint32_t ids_max, ids, calls_n; /* ids: rows of all calls that are here */
+    struct waiting_share share[HTTP_CLIENTS_MAX];
     struct waiting_call *first, *last;
     struct idmap items;
     struct waiting_queue shared, alone;
@@ -112,7 +117,7 @@ struct waiting_call *waiting_call_new(uint32_t n, size_t text);
 char *waiting_call_text(struct waiting_call *c); /* so many bytes, for the ids */
 void waiting_call_free(struct waiting_call *c);  /* one that was not added */
 
-bool waiting_has_room(const struct waiting *w, uint32_t rows);
+bool waiting_has_room(const struct waiting *w, size_t client, uint32_t rows);
 /* Its rows are looked at: one that is no id, or is kept, is settled, and the others wait for an
  * item.  True: nothing is left, and it was not added; false: it is here. */
 bool waiting_add(struct waiting *w, struct waiting_call *c, bool place, struct waiting_kind kind);

@@ -59,6 +59,8 @@ static void over(void *owner, struct waiting_call *c)
     struct buf b;
 
     (void)owner;
+    if (asks.over == 8)
+        return;
     buf_init(&b, sizeof asks.said[0] - 1);
     assert_int_equal(words_print(&b, c, &asks.roster), STATUS_OK);
     snprintf(asks.said[asks.over++], sizeof asks.said[0], "%.*s", (int)b.len, (char *)b.data);
@@ -386,6 +388,28 @@ static void test_a_client_that_has_asked_for_enough_stops_nobody_else(void **sta
     assert_true(waiting_again(w));
 }
 
+/* The waiting room of 100 rows has a place for others, whatever one client sends. */
+static void test_no_client_has_all_that_may_wait(void **state)
+{
+    struct waiting *w = &asks.waiting;
+    char ids[61];
+
+    (void)state;
+    for (size_t i = 0; i < 60; i++)
+        ids[i] = (char)('A' + i);
+    ids[60] = 0;
+    assert_true(waiting_has_room(w, 0, 75));
+    assert_false(waiting_has_room(w, 0, 76));
+    ask("", ids, of_two, 5);
+    assert_true(waiting_has_room(w, 0, 15));
+    assert_false(waiting_has_room(w, 0, 16));
+    assert_true(waiting_has_room(w, 1, 40));
+    assert_false(waiting_has_room(w, 1, 41));
+    asks.over = 8; /* nobody looks at what it says */
+    waiting_expire(w, 5, FAULT_LATE);
+    assert_true(waiting_has_room(w, 0, 75));
+}
+
 static void test_the_day_of_a_client_is_its_own(void **state)
 {
     struct serve *s = &serving->serve;
@@ -546,6 +570,7 @@ int main(void)
                                         end_serving),
         cmocka_unit_test_setup_teardown(test_a_client_that_has_asked_for_enough_stops_nobody_else,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(test_no_client_has_all_that_may_wait, begin, end),
         cmocka_unit_test_setup_teardown(test_the_day_of_a_client_is_its_own, begin_serving,
                                         end_serving),
         cmocka_unit_test_setup_teardown(test_an_open_job_that_is_refused_is_offered_with_fewer_rows,
