@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_slow_source.sh -- a party whose data.predict is in a database that answers nothing for long: meanwhile it hears its
-# operator, its connection stays, and the job goes on without a word of what was read.
+# test_slow_source.sh -- a party whose data.predict is in a database that answers nothing for long: meanwhile it hears
+# its operator, and its connection stays; nobody is told what was wrong with its rows.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=../lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
@@ -46,7 +46,8 @@ wait_until [ -e asked ] || not_ok 'the database is asked nothing'
 kill -HUP "$(cat 2.pid)"
 wait_until grep -q 'certificates and CRL read again' party-2.log && ok 'who waits for a database hears its operator' ||
     not_ok 'it hears nothing'
-grep -q 'p2.*\(lost\|closed\|left\|gone\)' server.log && not_ok 'its connection is gone' || ok 'and its connection stays'
+grep -q 'p2.*\(lost\|closed\|left\|gone\)' server.log && not_ok 'its connection is gone' ||
+    ok 'and its connection stays'
 kill "$(cat database.pid)"
 wait "$(cat database.pid)" 2>/dev/null
 wait_until grep -q 'away from the server' party-2.log && ok 'rows that could not be read make it one who is away' ||
