@@ -92,25 +92,21 @@ enum status stream_rewind(struct stream *s, struct error *err)
     return STATUS_OK;
 }
 
-enum status stream_digest(uint8_t out[DIGEST_BYTES], const char *path, struct error *err)
+enum status stream_digest(uint8_t out[DIGEST_BYTES], struct stream *s, struct error *err)
 {
     uint8_t bytes[4096];
-    struct stream in;
     struct digest d;
     size_t n = sizeof bytes;
-    enum status s = stream_open(&in, path, err);
+    enum status status = stream_rewind(s, err);
 
-    if (s != STATUS_OK)
-        return s;
     digest_begin(&d);
-    while (s == STATUS_OK && n == sizeof bytes) {
-        s = stream_read(&in, bytes, sizeof bytes, &n, err);
-        if (s == STATUS_OK)
+    while (status == STATUS_OK && n == sizeof bytes) {
+        status = stream_read(s, bytes, sizeof bytes, &n, err);
+        if (status == STATUS_OK)
             digest_update(&d, bytes, n);
     }
     digest_final(&d, out);
-    stream_close(&in);
-    return s;
+    return status;
 }
 
 bool stream_ends(const char *path, const char *ending)

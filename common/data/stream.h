@@ -32,9 +32,10 @@ void stream_close(struct stream *s); /* safe on a zeroed struct */
  * disk STATUS_IO. */
 enum status stream_read(struct stream *s, void *out, size_t max, size_t *n,
                         struct error *err) MUST_USE;
-/* SHA-256 of all that can be read from `path`, so of what a packed file holds. */
-enum status stream_digest(uint8_t out[DIGEST_BYTES], const char *path, struct error *err) MUST_USE;
 enum status stream_rewind(struct stream *s, struct error *err) MUST_USE;
+/* SHA-256 of all that can be read from it, so of what a packed file holds; it is at its end then.
+ */
+enum status stream_digest(uint8_t out[DIGEST_BYTES], struct stream *s, struct error *err) MUST_USE;
 
 /* Is the file's name such a one, or the same with .gz or .zst behind it? */
 bool stream_ends(const char *path, const char *ending);

@@ -3,19 +3,21 @@
  *   vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test
  * IMAGES,LABELS] | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv])
  *             [--parties M] [--columns SPEC] [--label COLUMN] [--id COLUMN] [--delimiter C]
- *             [--label-map NAME]
+ *             [--label-map NAME] [--test-share S] [--test-by id|group|time]
  *
  * Writes labels-train.csv, labels-test.csv and party-I-train.csv|idx|npy, party-I-test.csv|idx|npy
- * (I from 1). What is in a cell is copied as it stands, rows are streamed.  Without a test set, a
- * row belongs to it when the first byte of SHA-256 of its decimal id, mod 5, is 0.  This is for
- * trying things out: in the field nobody has all columns.
+ * (I from 1). What is in a cell is copied as it stands, rows are streamed.  Without a test set,
+ * sets.h says which rows are in it.  This is for trying things out: in the field nobody has all
+ * columns.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/file.h"
+#include "common/config/number.h"
 #include "common/data/csv.h"
 #include "deploy/tools/split/images.h"
 #include "deploy/tools/split/output.h"
+#include "deploy/tools/split/sets.h"
 #include "deploy/tools/split/tables.h"
 
 #include <getopt.h>
@@ -30,7 +32,27 @@ static const char usage[] =
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
     "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN]\n"
-    "                 [--delimiter C] [--label-map evenodd|binary:K]\n";
+    "                 [--delimiter C] [--label-map evenodd|binary:K]\n"
+    "                 [--test-share S] [--test-by id|group|time]\n";
+
+/* Of rows that are to be tested, and by what. */
+static enum status read_test(struct split *s, int option, const char *text)
+{
+    static const char *const by[] = {"id", "group", NULL, "time"};
+
+    if (option == 'S' && number_real(&s->o.test_share, text) && s->o.test_share > 0 &&
+        s->o.test_share < 1)
+        return STATUS_OK;
+    if (option == 'S')
+        return error_set(&s->err, STATUS_CONFIG, "--test-share %s: expected above 0 and below 1",
+                         text);
+    for (unsigned i = 0; i < sizeof by / sizeof *by; i++)
+        if (by[i] != NULL && strcmp(text, by[i]) == 0) {
+            s->o.test_by = (enum plan_validate_by)i;
+            return STATUS_OK;
+        }
+    return error_set(&s->err, STATUS_CONFIG, "--test-by %s: known are id, group, time", text);
+}
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
@@ -44,7 +66,8 @@ static enum status read_options(struct split *s, int argc, char **argv)
         {"time", required_argument, NULL, 'm'},        {"label", required_argument, NULL, 'L'},
         {"id", required_argument, NULL, 'I'},          {"delimiter", required_argument, NULL, 'd'},
         {"parties", required_argument, NULL, 'p'},     {"columns", required_argument, NULL, 'c'},
-        {"label-map", required_argument, NULL, 'l'},   {0}};
+        {"label-map", required_argument, NULL, 'l'},   {"test-share", required_argument, NULL, 'S'},
+        {"test-by", required_argument, NULL, 'B'},     {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -67,6 +90,11 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'I': o->id = optarg; break;
         case 'g': o->group = optarg; break;
         case 'm': o->time = optarg; break;
+        case 'S':
+        case 'B':
+            if (read_test(s, c, optarg) != STATUS_OK)
+                return s->err.status;
+            break;
         case 'd':
             o->delimiter = strcmp(optarg, "tab") == 0 ? '\t' : optarg[0];
             if (strcmp(optarg, "tab") != 0 && (strlen(optarg) != 1 || !csv_delimiter(optarg[0])))
@@ -90,6 +118,8 @@ static enum status read_options(struct split *s, int argc, char **argv)
         return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
     if ((o->group != NULL || o->time != NULL) && (o->pair_train != NULL || o->pair_predict))
         return error_set(&s->err, STATUS_CONFIG, "--group, --time: images have no named columns");
+    if (sets_check(s) != STATUS_OK)
+        return s->err.status;
     return output_label_map(s);
 }
 
@@ -105,6 +135,8 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && s.rows[0] == 0)
         status =
             error_set(&s.err, STATUS_DATA, s.o.predict != NULL ? "no rows" : "no training rows");
+    if (status == STATUS_OK && s.rows[1] == 0 && s.o.test_share > 0)
+        status = error_set(&s.err, STATUS_DATA, "--test-share %g: no test rows", s.o.test_share);
     status = output_close(&s, status);
     if (status == STATUS_OK)
         printf("parties %u\nfeatures %u\nlabels %u\ntrain_rows %llu\ntest_rows %llu\n",

@@ -40,8 +40,67 @@ array('x.npy', 'f4', (300, 6), [v for row in x for v in row])
 with open('y.csv', 'w') as f:
     f.write('label\n' + ''.join('%d\n' % (row[0] + row[3] > 0) for row in x))
 PY
+# As zstd packs it, in two frames.
+pack() { # FILE
+    python3 - "$1" <<'PY'
+import ctypes, sys
+zstd = ctypes.CDLL('libzstd.so.1')
+zstd.ZSTD_compress.restype = zstd.ZSTD_compressBound.restype = ctypes.c_size_t
+zstd.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
+zstd.ZSTD_compress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
+def frame(data):
+    out = ctypes.create_string_buffer(zstd.ZSTD_compressBound(len(data)))
+    n = zstd.ZSTD_compress(out, len(out), data, len(data), 3)
+    return out.raw[:n]
+data = open(sys.argv[1], 'rb').read()
+open(sys.argv[1] + '.zst', 'wb').write(frame(data[:2000]) + frame(data[2000:]))
+PY
+}
+pack plain.csv
 columns='age+job,since+wage'
 expect 0 '' 'a plain file' cluster --out plain --train plain.csv --label y --columns "$columns"
+
+# --- zstd ---
+expect 0 '' 'a file that zstd has packed trains by one command' \
+    cluster --out zst --train plain.csv.zst --label y --columns "$columns"
+same "$(digest plain)" "$(digest zst)" 'to the same model'
+expect 0 '' 'prepare reads it' "$vfl" prepare --table plain.csv.zst --label y
+expect 0 '' 'predict does' "$vfl" predict --quiet --run zst --data plain.csv.zst --out zst.csv
+same 301 "$(wc -l <zst.csv)" 'every row'
+python3 - <<'PY'
+import csv
+kept = {row['id'] for row in csv.DictReader(open('plain/data/party-1-train.csv'))}
+rows = list(csv.reader(open('plain.csv', newline='')))
+with open('own-train.csv', 'w', newline='') as train, open('own-test.csv', 'w', newline='') as test:
+    for row in rows:
+        for f in (train, test):
+            if row is rows[0] or (row[0] in kept) == (f is train):
+                csv.writer(f, lineterminator='\n').writerow(row[:3])
+PY
+for set in train test; do pack own-$set.csv; done
+expect 0 '' 'a party reads its own two' cluster --out zown --train plain.csv --label y --columns "$columns" \
+    --party "1:data.train=$PWD/own-train.csv.zst" --party "1:data.test=$PWD/own-test.csv.zst"
+same "$(digest plain)" "$(digest zown)" 'and trains the same model'
+head -c 700 own-train.csv.zst >cut.csv.zst
+expect 2 'party-1: .*cut.csv.zst: ' 'half of one is refused, of the side whose it is' \
+    cluster --out x --train plain.csv --label y --columns "$columns" --party "1:data.train=$PWD/cut.csv.zst"
+rm -rf x
+
+# --- what is cut is read once, as it was downloaded ---
+opened() { # FILE ARGUMENT...: how often vfl cluster opens it
+    opened_file=$1
+    shift
+    timeout 600 "$root/tests/lib/opened.py" "$opened_file" "$vfl" cluster --quiet --set training.epochs=1 --seed 5 \
+        --out x --train "$opened_file" --label y --columns "$columns" "$@" 2>>opened.log
+    rm -rf x
+}
+cut -d, -f2- plain.csv >nameless.csv
+gzip -k nameless.csv
+for file in plain.csv plain.csv.zst nameless.csv nameless.csv.gz; do
+    same 1 "$(opened $file)" "$file is opened once"
+done
+same 1 "$(opened nameless.csv --test-share 0.3)" 'with a share of test rows, too'
+same 2 "$(opened plain.csv --time since --columns age,wage --test-by time)" 'and twice to find the latest rows'
 
 # --- arrays ---
 expect 0 '' 'an array trains by one command' cluster --out npy --npy-train x.npy,y.csv --parties 2

@@ -117,8 +117,9 @@ static bool check_parties(const struct tree *v, char reason[KEYS_REASON_MAX])
 /* Options of vfl cluster that take any text. */
 static bool is_text(const char *key)
 {
-    static const char *const texts[] = {"data",     "columns", "label_map", "label",     "id",
-                                        "positive", "group",   "time",      "delimiter", NULL};
+    static const char *const texts[] = {"data",       "columns",  "label_map", "label",
+                                        "id",         "positive", "group",     "time",
+                                        "test_share", "test_by",  "delimiter", NULL};
 
     for (const char *const *t = texts; *t != NULL; t++) {
         if (strcmp(key, *t) == 0)
@@ -145,9 +146,9 @@ bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
     if (strcmp(key, "netns_link") == 0)
         return (value->kind == TREE_SCALAR && value->text[0] != 0) ||
                refuse(reason, "takes a single text, as behind --link");
-    return refuse(
-        reason,
-        "unknown here; known are data, train, test, idx_train, idx_test, parties, "
-        "columns, label_map, label, id, positive, group, time, delimiter, netns, netns_link, "
-        "strict_policy");
+    return refuse(reason,
+                  "unknown here; known are data, train, test, idx_train, idx_test, parties, "
+                  "columns, label_map, label, id, positive, group, time, test_share, test_by, "
+                  "delimiter, netns, netns_link, "
+                  "strict_policy");
 }

@@ -29,7 +29,9 @@ struct split_options {
     const char *time;  /* the one that says when it was, likewise */
     const char *id;    /* the column that is the id; NULL: `id`, or else the row's number */
     char delimiter;    /* of CSV; 0: found out */
-    uint32_t parties;  /* 0: not said */
+    double test_share; /* of the rows of a single set; 0: not said (sets.h) */
+    enum plan_validate_by test_by;
+    uint32_t parties; /* 0: not said */
 };
 
 /* Rows of which nobody looks at labels. */
