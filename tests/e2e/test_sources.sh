@@ -60,6 +60,14 @@ pack plain.csv
 columns='age+job,since+wage'
 expect 0 '' 'a plain file' cluster --out plain --train plain.csv --label y --columns "$columns"
 
+# A party whose table has something wrong says so before it has dialled anybody: nobody listens at port 1, and it would
+# dial again for minutes.
+alone() { # WORDS WHAT TABLE [NAME-OF-IT]
+    rm -rf lone
+    expect 2 "$1" "$2" timeout 60 "$VFL_BIN/vfl-party" -c plain/party-1/config.yaml --set server=127.0.0.1:1 \
+        --set state="$PWD/lone" --set "data.train=$3" --set "data.table=${4:-}"
+}
+
 # --- zstd ---
 expect 0 '' 'a file that zstd has packed trains by one command' \
     cluster --out zst --train plain.csv.zst --label y --columns "$columns"
@@ -85,6 +93,28 @@ head -c 700 own-train.csv.zst >cut.csv.zst
 expect 2 'party-1: .*cut.csv.zst: ' 'half of one is refused, of the side whose it is' \
     cluster --out x --train plain.csv --label y --columns "$columns" --party "1:data.train=$PWD/cut.csv.zst"
 rm -rf x
+
+# --- what is wrong in a late row, wherever it comes from ---
+awk -F, -v OFS=, 'NR == 200 { $2 = "secret" } { print }' own-train.csv >late.csv
+{ cat own-train.csv && sed -n 2p own-train.csv; } >twice.csv
+last=$(wc -l <twice.csv)
+pack late.csv
+pack twice.csv
+python3 - <<'PY'
+import csv, sqlite3
+db = sqlite3.connect('wrong.db')
+for name in 'late', 'twice':
+    rows = list(csv.reader(open(name + '.csv', newline='')))
+    db.execute('CREATE TABLE %s (id text, age, job text)' % name)
+    db.executemany('INSERT INTO %s VALUES (?, ?, ?)' % name, rows[1:])
+db.commit()
+PY
+alone 'late.csv:200: column 2 "age": not a number' 'another type in a late row' "$PWD/late.csv"
+alone 'late.csv.zst:200: column 2 "age": not a number' 'and in a packed one' "$PWD/late.csv.zst"
+alone 'wrong.db:199: column 2 "age": not a number' 'and of a database' "$PWD/wrong.db" late
+alone "twice.csv:$last: id .* is already on line 2" 'an id twice' "$PWD/twice.csv"
+alone "twice.csv.zst:$last: id .* is already on line 2" 'and packed' "$PWD/twice.csv.zst"
+alone "wrong.db:$((last - 1)): id .* is already on line 1" 'and of a database' "$PWD/wrong.db" twice
 
 # --- what is cut is read once, as it was downloaded ---
 opened() { # FILE ARGUMENT...: how often vfl cluster opens it
@@ -149,6 +179,9 @@ if [ -n "$folder" ]; then
     expect 2 'party-1: postgres:trial/late:200: column 2 "age": not a number' 'another type in a late row' \
         cluster --out x --train plain.csv --label y --columns "$columns" --party 1:data.train=postgres:trial/late
     same '' "$(grep -r secret x/server x/party-*/log.txt)" 'whose cell is nowhere'
+    alone 'postgres:trial/late:200: column 2 "age": not a number' 'and before it has dialled' postgres:trial/late
+    sql 'CREATE VIEW twice AS SELECT * FROM train UNION ALL (SELECT * FROM train LIMIT 1)'
+    alone 'postgres:trial/twice:[0-9]*: id .* is already on line' 'an id twice' postgres:trial/twice
     rm -rf x
     # A password is in libpq's file or nowhere.
     sql "CREATE ROLE reader LOGIN PASSWORD 'opensesame'; GRANT SELECT ON people, train, test TO reader"

@@ -7,6 +7,7 @@
  */
 #include "common/data/group.h"
 #include "common/data/intake.h"
+#include "common/data/source.h"
 #include "tests/lib/odbc_driver.h"
 #include "tests/lib/postgres_server.h"
 #include "tests/lib/scratch.h"
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <postgresql/libpq-fe.h>
 #include <sqlite3.h>
@@ -40,6 +42,7 @@ struct kind {
     const char *word;
     bool (*there)(void);
     const char *(*put)(const struct rows *r); /* its path */
+    void (*vanish)(const char *path);         /* half of it, for whoever reads it now */
 };
 
 static bool always(void)
@@ -233,10 +236,47 @@ static const char *put_postgres(const struct rows *r)
     return path_of("postgres:trial", r->table);
 }
 
+/* Cut off where a line ends, where there are lines. */
+static void vanish_file(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    struct stat st;
+    long at;
+
+    assert_true(f != NULL && fstat(fileno(f), &st) == 0);
+    at = (long)st.st_size / 2;
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    for (int c = 0; c != '\n' && c != EOF; at++)
+        c = fgetc(f);
+    fclose(f);
+    assert_int_equal(truncate(path, at), 0);
+}
+
+static void vanish_odbc(const char *path)
+{
+    (void)path;
+    vanish_file(scratch_path("t.db"));
+}
+
+static void vanish_postgres(const char *path)
+{
+    PGconn *c = PQconnectdb("service=trial");
+    PGresult *r = PQexec(c, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                            "pg_backend_pid() AND usename = current_user");
+
+    (void)path;
+    assert_int_equal(PQresultStatus(r), PGRES_TUPLES_OK);
+    PQclear(r);
+    PQfinish(c);
+}
+
 static const struct kind kinds[] = {
-    {"csv", always, put_csv},          {"csv.gz", always, put_gzip},
-    {"csv.zst", always, put_zstd},     {"sqlite", always, put_sqlite},
-    {"odbc", odbc_is_there, put_odbc}, {"postgres", postgres_is_there, put_postgres},
+    {"csv", always, put_csv, vanish_file},
+    {"csv.gz", always, put_gzip, vanish_file},
+    {"csv.zst", always, put_zstd, vanish_file},
+    {"sqlite", always, put_sqlite, vanish_file},
+    {"odbc", odbc_is_there, put_odbc, vanish_odbc},
+    {"postgres", postgres_is_there, put_postgres, vanish_postgres},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -356,6 +396,58 @@ static void test_another_type_in_a_late_row_has_its_place(void **state)
     assert_null(strstr(err.text, "secret"));
     free(cell);
     free(id);
+}
+
+/* Of a source whose rest goes away after some rows. */
+static void check_vanishing(const struct kind *k, const struct rows *r)
+{
+    const struct source_options options = {.table = r->table};
+    const char *path = k->put(r);
+    struct source s;
+    bool more = true;
+    size_t rows = 0;
+    enum status status;
+
+    err = (struct error){0};
+    assert_int_equal(source_open(&s, path, &options, &err), STATUS_OK);
+    for (; rows < 100; rows++)
+        assert_true(source_next(&s, &more, &err) == STATUS_OK && more);
+    k->vanish(path);
+    while ((status = source_next(&s, &more, &err)) == STATUS_OK && more)
+        rows++;
+    source_close(&s);
+    if (status == STATUS_OK && rows == r->n && strcmp(k->word, "odbc") == 0)
+        return; /* SQLite's driver has fetched all of it before */
+    if (status == STATUS_OK)
+        fail_msg("%s: %zu of %zu rows are taken for all", k->word, rows, r->n);
+    assert_true(status == STATUS_DATA || status == STATUS_IO);
+    check_line(k, path, "");
+}
+
+/* Never for a shorter table, though what is left of it ends in a whole row. */
+static void test_one_that_disappears_in_the_middle_is_one_line(void **state)
+{
+    enum { ROWS = 40000 };
+    const char *(*cell)[COLS] = calloc(ROWS, sizeof *cell);
+    const struct rows r = {"people", {"id", "a", "b", "c"}, cell, ROWS};
+    char(*text)[2][24] = calloc(ROWS, sizeof *text);
+    uint32_t dice = 1;
+
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        dice = dice * 1664525 + 1013904223;
+        snprintf(text[i][0], sizeof text[i][0], "%zu", i);
+        snprintf(text[i][1], sizeof text[i][1], "%08x%08x", dice, dice * 2654435761U);
+        cell[i][0] = text[i][0];
+        cell[i][1] = "1.5";
+        cell[i][2] = text[i][1];
+        cell[i][3] = "2024-01-01";
+    }
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].there())
+            check_vanishing(&kinds[i], &r);
+    free(cell);
+    free(text);
 }
 
 static void test_a_cell_of_a_hundred_million_characters_is_refused(void **state)
@@ -543,6 +635,7 @@ int main(void)
         cmocka_unit_test(test_the_same_rows_are_the_same_table),
         cmocka_unit_test(test_an_id_that_comes_twice_has_its_place),
         cmocka_unit_test(test_another_type_in_a_late_row_has_its_place),
+        cmocka_unit_test(test_one_that_disappears_in_the_middle_is_one_line),
         cmocka_unit_test(test_a_cell_of_a_hundred_million_characters_is_refused),
         cmocka_unit_test(test_names_are_names),
         cmocka_unit_test(test_two_columns_of_one_name_are_refused),
