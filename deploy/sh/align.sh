@@ -113,10 +113,11 @@ align_start() {
     [ "$stopped" = no ] || cluster_signal TERM
 }
 
-# What a side keeps begins behind an empty line.
+# What a side keeps begins behind an empty line; a later row of an id has its number behind a tab.
 align_write() {
     for side in server $(seq -f 'party-%.0f' "$m"); do
-        sed '1,/^$/d' "$out/$side/alignments/$name" >"$out/$side.ids" || fail 6 "$out/$side.ids cannot be written"
+        sed '1,/^$/d; s/\t.*//' "$out/$side/alignments/$name" >"$out/$side.ids" ||
+            fail 6 "$out/$side.ids cannot be written"
     done
 }
 

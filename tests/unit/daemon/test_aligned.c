@@ -63,9 +63,11 @@ static void test_a_result_is_kept_in_the_common_order(void **state)
     assert_int_equal(file_read_own(scratch_path("alignments/q3"), &text, &err), STATUS_OK);
     assert_int_equal(buf_append(&text, "", 1), STATUS_OK);
     assert_string_equal((const char *)text.data,
-                        "alignment 1\nname q3\ntranscript "
+                        "alignment 2\nname q3\ntranscript "
                         "ab00000000000000000000000000000000000000000000000000000000000000\n"
-                        "common 2\n\n three\none\n");
+                        "common 2\nkey id\nform columns=1 trim=1 fold=0 unicode=0 duplicates=0\n"
+                        "sum 421f943a369864d02fe92bee2f1b25a2ba6d330149649f11bdd1db05630af0d1\n\n"
+                        " three\none\n");
     buf_deinit(&text);
     idlist_deinit(&l);
 }
