@@ -1,7 +1,8 @@
 #!/bin/sh
 # test_three_hosts.sh -- docs/operating.md, word for word: its blocks, on a server and two parties on three hosts.
 #
-# But for two things: a fifth of the epochs, since nobody watches here, and where the hospital's database has its socket.
+# But for two things: a fifth of the epochs, since nobody watches here, and where the hospital's database has its
+# socket.
 # The hosts have networks, processes, users and homes of their own (tests/lib/hosts.sh), and what the page says is
 # copied is all that gets from one to another.  /usr/local is a folder of the test.  Only root can make hosts.
 # SPDX-License-Identifier: Apache-2.0
@@ -143,10 +144,13 @@ for name in bank hospital; do
 done
 
 # --- which rows all have: each side has lost others, and the bank has three people twice ---
-same 3 "$(cut -d, -f1 home/bank/colonnade/data/people.csv | sort | uniq -d | wc -l)" 'three people of the bank are there twice'
+same 3 "$(cut -d, -f1 home/bank/colonnade/data/people.csv | sort | uniq -d | wc -l)" \
+    'three people of the bank are there twice'
 page 2.7
 host hospital psql -AtqX service=clinic -c 'SELECT id FROM people' | sort >hospital.ids
-tail -n +2 home/bank/colonnade/data/people.csv | cut -d, -f1 | sort -u >bank.ids
+tail -n +2 home/bank/colonnade/data/people.csv | cut -d, -f1 | sort >bank.all
+cp hospital.ids hospital.all
+sort -u bank.all >bank.ids
 tail -n +2 home/server/colonnade/data/labels.csv | cut -d, -f1 | sort >server.ids
 sort bank.ids hospital.ids server.ids | uniq -c | awk '$1 == 3 { print $2 }' | sort >common.ids
 for name in server bank hospital; do
@@ -161,7 +165,7 @@ done
 page 2.8 server
 same 'tcp 0.0.0.0:7400' "$(listens server)" 'the server listens on one port'
 try() { # HOST SED: a run with another configuration and a state of its own
-    host "$1" sh -euc 'cd colonnade; sed "$0" party.yaml >try.yaml
+    host "$1" sh -euc 'cd colonnade; sed "$0" party.yaml >try.yaml; mkdir -m 700 try; cp -r state/alignments try
         vfl-party -c try.yaml --set state=try || code=$?; rm -rf try; exit ${code:-0}' "$2"
 }
 expect 5 'roster_sha256 is not set' 'a party without a pinned roster speaks with no server elsewhere' \
@@ -181,6 +185,9 @@ page 2.8 bank
 page 2.8 hospital
 expect 0 'nothing wrong was found' 'doctor finds nothing wrong' cat told-hospital
 for name in bank hospital; do
+    expect 0 "alignment people leaves out $(($(wc -l <$name.all) - $(wc -l <common.ids))) rows" \
+        "$name is told what it has alone" \
+        cat "told-$name"
     expect 0 '' "$name runs" host $name sh -c 'kill -0 "$(cat colonnade/pid)"'
     same '' "$(listens $name)" 'and listens on nothing'
 done
@@ -205,7 +212,7 @@ for name in server bank hospital; do
     ended $name 0 completed
     same 3 "$(grep -c ' 0$' "$name.ends")" 'after three processes that exited 0'
     same '' "$(find "home/$name" -name checkpoint.sealed)" 'no checkpoint is left'
-    expect 1 '' 'and no error was logged' grep -w error "home/$name/colonnade/log.txt"
+    expect 1 '' 'and no error was logged' grep ' error: ' "home/$name/colonnade/log.txt"
 done
 expect 0 '"epochs": 600' 'no step was lost or made twice' grep -w '"epochs"' home/server/colonnade/state/summary.json
 expect 0 releases 'the bank reads in its ledger what was spent' cat told-bank
@@ -218,7 +225,7 @@ expect 0 'predict' 'a party is told what its answers cost' cat told-hospital
 page 2.13
 for name in server bank hospital; do
     ended $name 0 completed
-    expect 1 '' 'and no error was logged' grep -w error "home/$name/colonnade/log.txt"
+    expect 1 '' 'and no error was logged' grep ' error: ' "home/$name/colonnade/log.txt"
 done
 same "$(cut -d, -f1 home/server/colonnade/data/labels-new.csv)" "$(cut -d, -f1 home/server/colonnade/scores.csv)" \
     'each id that was asked for has its scores'
