@@ -5,10 +5,10 @@
 #   odd.py sklearn FOLDER SCORES.csv     logistic regression and an MLP, with the preparation of docs/tables.md
 #   odd.py table SCORES.csv RUNS.csv     beside the runs of grid.yaml
 #
-# clients (default-credit, every second row): `;`, a byte order mark, CRLF, words for codes, names of columns in quotes; ages as
-# dates, a time of day with changing zones, a remark that is another one in most rows.  sites (phishing): `,`, LF, words for
-# codes, empty lines at the end.  Both: a fifth of all cells missing, in five spellings, quotes with commas, delimiters, quotes and
-# line ends inside, blanks around cells; and in the test rows texts that no training row has.
+# clients (default-credit, every second row): `;`, a byte order mark, CRLF, words for codes, names of columns in quotes;
+# ages as dates, a time of day with changing zones, a remark that is another one in most rows.  sites (phishing): `,`, LF,
+# words for codes, empty lines at the end.  Both: a fifth of all cells missing, in five spellings, quotes with commas,
+# delimiters, quotes and line ends inside, blanks around cells; and in the test rows texts that no training row has.
 #
 # A row is tested when the first byte of SHA-256 of its id, mod 5, is 0.  Dice are seeded by the names of the files.
 # SPDX-License-Identifier: Apache-2.0
@@ -30,7 +30,8 @@ MISSING = ("", "?", "NA", '""', " null ")
 SEEDS = range(31, 41)
 CLIENTS = {
     "SEX": {"1": "male", "2": "female"},
-    "EDUCATION": {"1": 'graduate "school"', "2": "university", "3": "school, high", "4": "others; some", "5": "not\nknown"},
+    "EDUCATION": {"1": 'graduate "school"', "2": "university", "3": "school, high", "4": "others; some",
+                  "5": "not\nknown"},
     "MARRIAGE": {"1": "married", "2": "single", "3": "other, \"none\"\r\nof these"},
     "PAY": {"-2": "no use", "-1": "paid", "0": "revolving", "1": "late, 1 month", "2": "late, 2 months"},
 }
@@ -53,7 +54,8 @@ def client_cell(dice, column, text, test):
 def more_of_client(dice, row):
     """A time of day in one of several zones, later for who owes more, and a remark."""
     zone = dice.choice(ZONES)
-    when = datetime.datetime(2005, 9, 1, 8) + datetime.timedelta(minutes=int(row[12]) // 100 + dice.randint(0, 600) + zone)
+    minutes = int(row[12]) // 100 + dice.randint(0, 600) + zone
+    when = datetime.datetime(2005, 9, 1, 8) + datetime.timedelta(minutes=minutes)
     mark = "%s%02d:%02d" % ("-" if zone < 0 else "+", abs(zone) // 60, abs(zone) % 60)
     return [when.strftime("%Y-%m-%dT%H:%M:%S") + mark, 'said: "%x", and\nno more' % dice.getrandbits(40)]
 
