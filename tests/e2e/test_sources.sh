@@ -40,23 +40,7 @@ array('x.npy', 'f4', (300, 6), [v for row in x for v in row])
 with open('y.csv', 'w') as f:
     f.write('label\n' + ''.join('%d\n' % (row[0] + row[3] > 0) for row in x))
 PY
-# As zstd packs it, in two frames.
-pack() { # FILE
-    python3 - "$1" <<'PY'
-import ctypes, sys
-zstd = ctypes.CDLL('libzstd.so.1')
-zstd.ZSTD_compress.restype = zstd.ZSTD_compressBound.restype = ctypes.c_size_t
-zstd.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
-zstd.ZSTD_compress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
-def frame(data):
-    out = ctypes.create_string_buffer(zstd.ZSTD_compressBound(len(data)))
-    n = zstd.ZSTD_compress(out, len(out), data, len(data), 3)
-    return out.raw[:n]
-data = open(sys.argv[1], 'rb').read()
-open(sys.argv[1] + '.zst', 'wb').write(frame(data[:2000]) + frame(data[2000:]))
-PY
-}
-pack plain.csv
+"$root/tests/lib/pack.py" plain.csv
 columns='age+job,since+wage'
 expect 0 '' 'a plain file' cluster --out plain --train plain.csv --label y --columns "$columns"
 
@@ -85,7 +69,7 @@ with open('own-train.csv', 'w', newline='') as train, open('own-test.csv', 'w', 
             if row is rows[0] or (row[0] in kept) == (f is train):
                 csv.writer(f, lineterminator='\n').writerow(row[:3])
 PY
-for set in train test; do pack own-$set.csv; done
+for set in train test; do "$root/tests/lib/pack.py" own-$set.csv; done
 expect 0 '' 'a party reads its own two' cluster --out zown --train plain.csv --label y --columns "$columns" \
     --party "1:data.train=$PWD/own-train.csv.zst" --party "1:data.test=$PWD/own-test.csv.zst"
 same "$(digest plain)" "$(digest zown)" 'and trains the same model'
@@ -98,8 +82,8 @@ rm -rf x
 awk -F, -v OFS=, 'NR == 200 { $2 = "secret" } { print }' own-train.csv >late.csv
 { cat own-train.csv && sed -n 2p own-train.csv; } >twice.csv
 last=$(wc -l <twice.csv)
-pack late.csv
-pack twice.csv
+"$root/tests/lib/pack.py" late.csv
+"$root/tests/lib/pack.py" twice.csv
 python3 - <<'PY'
 import csv, sqlite3
 db = sqlite3.connect('wrong.db')

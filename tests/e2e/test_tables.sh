@@ -37,11 +37,14 @@ def cell(text):
     if text == '':
         return random.choice(['', '?', ' NA ', '""', 'null'])
     return quote(text) if random.random() < .5 or set(text) & set(',;"\n') else ' ' + text + '  '
-with open('odd.csv', 'w', newline='') as f:
-    f.write('\ufeff' + ';'.join(map(quote, head)) + '\r\n')
-    for row in rows:
-        f.write(';'.join(map(cell, row)) + '\r\n')
-    f.write('\r\n\r\n')
+def odd(name, rows):
+    with open(name, 'w', newline='') as f:
+        f.write('\ufeff' + ';'.join(map(quote, head)) + '\r\n')
+        for row in rows:
+            f.write(';'.join(map(cell, row)) + '\r\n')
+        f.write('\r\n\r\n')
+odd('odd.csv', rows)
+odd('odd-test.csv', tests)
 with gzip.open('odd.csv.gz', 'wb') as f:
     f.write(open('odd.csv', 'rb').read())
 PY
@@ -71,6 +74,24 @@ PY
 expect 0 '' 'one command predicts a table with texts that no training row has' \
     timeout 600 "$vfl" predict --run odd --data test.csv --out odd.scores.csv
 same '201 id,score_0,score_1' "$(wc -l <odd.scores.csv) $(head -n 1 odd.scores.csv)" 'every row of it'
+"$root/tests/lib/pack.py" odd.csv
+"$root/tests/lib/pack.py" odd-test.csv
+expect 0 '' 'and one as odd as the first, packed by zstd' \
+    timeout 600 "$vfl" predict --quiet --run odd --data odd-test.csv.zst --out odder.scores.csv
+same "$(cut -d, -f2- odd.scores.csv)" "$(cut -d, -f2- odder.scores.csv)" 'with the same scores'
+same yes "$(python3 - <<'PY'
+import csv
+y = [row["income"] == ">50K" for row in csv.DictReader(open("test.csv", newline=""))]
+p = [float(row["score_1"]) for row in csv.DictReader(open("odder.scores.csv"))]
+pairs = [(a > b) + (a == b) / 2 for a, s in zip(p, y) if s for b, o in zip(p, y) if not o]
+print("yes" if sum(pairs) / len(pairs) > 0.85 else sum(pairs) / len(pairs))
+PY
+)" 'that tell who earns more'
+expect 0 '' 'the packed table with every oddity and a test file like it train' \
+    cluster --out packed --train odd.csv.zst --test odd-test.csv.zst --label income --positive '>50K' \
+    --columns "$columns"
+same '900 200' "$(for set in train test; do tail -n +2 packed/data/labels-$set.csv | wc -l; done | xargs)" \
+    'on all rows of the one, and are tested on the other'
 expect 0 'odd *1/1 ' 'and one reports' "$vfl" report odd
 same '# class 1 is ">50K"' "$(grep '^# class 1' odd/server/resolved.yaml)" 'the map of labels is shown'
 expect 0 'labels: class 0 is "<=50K"' 'and logged' cat odd/server/log.txt
