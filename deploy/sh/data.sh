@@ -25,6 +25,7 @@ cluster_find_data() {
     fi
     [ -z "$train" ] || train=$(cluster_source "$train") || exit $?
     [ -z "$test" ] || test=$(cluster_source "$test") || exit $?
+    [ -z "$schema" ] || schema=$(cluster_file "$schema") || exit $?
     [ -z "$idx_train" ] || idx_train=$(cluster_pair "$idx_train") || exit $?
     [ -z "$npy_train" ] || npy_train=$(cluster_pair "$npy_train") || exit $?
     [ -z "$npy_test" ] || npy_test=$(cluster_pair "$npy_test") || exit $?
@@ -52,7 +53,7 @@ cluster_plan() {
     printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
     for cluster_role in "label $label" "id $id" "group $group" "time $time" "positive $positive" \
         "delimiter $delimiter" "npy-train $npy_train" "npy-test $npy_test" "test-share $test_share" \
-        "test-by $test_by"; do
+        "test-by $test_by" "schema $schema"; do
         [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
     done
     printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
@@ -65,7 +66,7 @@ cluster_split() {
     for cluster_role in "train $train" "test $test" "idx-train $idx_train" "idx-test $idx_test" "parties $parties" \
         "npy-train $npy_train" "npy-test $npy_test" \
         "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "time $time" \
-        "delimiter $delimiter" "test-share $test_share" "test-by $test_by"; do
+        "delimiter $delimiter" "test-share $test_share" "test-by $test_by" "schema $schema"; do
         [ -z "${cluster_role#* }" ] || set -- "$@" "--${cluster_role%% *}" "${cluster_role#* }"
     done
     "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return

@@ -127,6 +127,7 @@ report_origin() { # RUN
                 *) printf ' --%s %s' "$report_key" "$(report_quoted "$(basename "$report_value")")" ;;
                 esac
                 ;;
+            schema) printf ' --schema %s' "$(report_quoted "$(basename "$report_value")")" ;;
             idx-train | idx-test | npy-train | npy-test)
                 printf ' --%s %s' "$report_key" "$(report_quoted \
                     "$(basename "${report_value%%,*}"),$(basename "${report_value#*,}")")"

@@ -4,6 +4,7 @@
  * IMAGES,LABELS] | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv])
  *             [--parties M] [--columns SPEC] [--label COLUMN] [--id COLUMN] [--delimiter C]
  *             [--label-map NAME] [--test-share S] [--test-by id|group|time]
+ *             [--schema FILE]
  *
  * Writes labels-train.csv, labels-test.csv and party-I-train.csv|idx|npy, party-I-test.csv|idx|npy
  * (I from 1). What is in a cell is copied as it stands, rows are streamed.  Without a test set,
@@ -17,6 +18,7 @@
 #include "common/data/csv.h"
 #include "deploy/tools/split/images.h"
 #include "deploy/tools/split/output.h"
+#include "deploy/tools/split/schemas.h"
 #include "deploy/tools/split/sets.h"
 #include "deploy/tools/split/tables.h"
 
@@ -33,7 +35,7 @@ static const char usage[] =
     "grid:RxC]\n"
     "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN]\n"
     "                 [--delimiter C] [--label-map evenodd|binary:K]\n"
-    "                 [--test-share S] [--test-by id|group|time]\n";
+    "                 [--test-share S] [--test-by id|group|time] [--schema FILE]\n";
 
 /* Of rows that are to be tested, and by what. */
 static enum status read_test(struct split *s, int option, const char *text)
@@ -54,20 +56,53 @@ static enum status read_test(struct split *s, int option, const char *text)
     return error_set(&s->err, STATUS_CONFIG, "--test-by %s: known are id, group, time", text);
 }
 
+/* Options that need or exclude each other. */
+static enum status check_together(struct split *s, bool all_read)
+{
+    const struct split_options *o = &s->o;
+
+    if (!all_read || o->out == NULL ||
+        (o->train != NULL) + (o->pair_train != NULL) + (o->predict != NULL) != 1 ||
+        (o->test != NULL && o->train == NULL) ||
+        (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
+        (o->pair_test != NULL && o->pair_train == NULL))
+        return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
+    if ((o->group != NULL || o->time != NULL || o->schema != NULL) &&
+        (o->pair_train != NULL || o->pair_predict))
+        return error_set(&s->err, STATUS_CONFIG,
+                         "--group, --time, --schema: images have no named columns");
+    if (o->schema != NULL && o->predict != NULL)
+        return error_set(&s->err, STATUS_CONFIG, "--schema: a model has its own");
+    if (sets_check(s) != STATUS_OK)
+        return s->err.status;
+    return output_label_map(s);
+}
+
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
-        {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
-        {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
-        {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
-        {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
-        {"npy-predict", required_argument, NULL, 's'}, {"group", required_argument, NULL, 'g'},
-        {"time", required_argument, NULL, 'm'},        {"label", required_argument, NULL, 'L'},
-        {"id", required_argument, NULL, 'I'},          {"delimiter", required_argument, NULL, 'd'},
-        {"parties", required_argument, NULL, 'p'},     {"columns", required_argument, NULL, 'c'},
-        {"label-map", required_argument, NULL, 'l'},   {"test-share", required_argument, NULL, 'S'},
-        {"test-by", required_argument, NULL, 'B'},     {0}};
+    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
+                                          {"train", required_argument, NULL, 't'},
+                                          {"test", required_argument, NULL, 'e'},
+                                          {"idx-train", required_argument, NULL, 'i'},
+                                          {"predict", required_argument, NULL, 'r'},
+                                          {"with-labels", no_argument, NULL, 'w'},
+                                          {"idx-predict", required_argument, NULL, 's'},
+                                          {"idx-test", required_argument, NULL, 'j'},
+                                          {"npy-train", required_argument, NULL, 'i'},
+                                          {"npy-test", required_argument, NULL, 'j'},
+                                          {"npy-predict", required_argument, NULL, 's'},
+                                          {"group", required_argument, NULL, 'g'},
+                                          {"time", required_argument, NULL, 'm'},
+                                          {"label", required_argument, NULL, 'L'},
+                                          {"id", required_argument, NULL, 'I'},
+                                          {"delimiter", required_argument, NULL, 'd'},
+                                          {"parties", required_argument, NULL, 'p'},
+                                          {"columns", required_argument, NULL, 'c'},
+                                          {"label-map", required_argument, NULL, 'l'},
+                                          {"test-share", required_argument, NULL, 'S'},
+                                          {"schema", required_argument, NULL, 'C'},
+                                          {"test-by", required_argument, NULL, 'B'},
+                                          {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -90,6 +125,7 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'I': o->id = optarg; break;
         case 'g': o->group = optarg; break;
         case 'm': o->time = optarg; break;
+        case 'C': o->schema = optarg; break;
         case 'S':
         case 'B':
             if (read_test(s, c, optarg) != STATUS_OK)
@@ -110,17 +146,7 @@ static enum status read_options(struct split *s, int argc, char **argv)
         default: return error_set(&s->err, STATUS_CONFIG, "unknown option\n%s", usage);
         }
     }
-    if (optind != argc || o->out == NULL ||
-        (o->train != NULL) + (o->pair_train != NULL) + (o->predict != NULL) != 1 ||
-        (o->test != NULL && o->train == NULL) ||
-        (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
-        (o->pair_test != NULL && o->pair_train == NULL))
-        return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
-    if ((o->group != NULL || o->time != NULL) && (o->pair_train != NULL || o->pair_predict))
-        return error_set(&s->err, STATUS_CONFIG, "--group, --time: images have no named columns");
-    if (sets_check(s) != STATUS_OK)
-        return s->err.status;
-    return output_label_map(s);
+    return check_together(s, optind == argc);
 }
 
 int main(int argc, char **argv)
@@ -138,6 +164,9 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && s.rows[1] == 0 && s.o.test_share > 0)
         status = error_set(&s.err, STATUS_DATA, "--test-share %g: no test rows", s.o.test_share);
     status = output_close(&s, status);
+    if (status == STATUS_OK && s.o.predict == NULL)
+        status = schemas_write(&s);
+    schemas_deinit(&s);
     if (status == STATUS_OK)
         printf("parties %u\nfeatures %u\nlabels %u\ntrain_rows %llu\ntest_rows %llu\n",
                s.columns.parties, s.features, s.labels, (unsigned long long)s.rows[0],

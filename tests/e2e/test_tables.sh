@@ -152,6 +152,26 @@ sed -i 's/{name: "age".*/{name: "age", kind: number, missing: median, clip: [18,
 expect 0 '' 'and with a changed one' cluster --out changed --train plain.csv --label income --positive '>50K' \
     --columns "$columns" --party "1:data.schema=$PWD/one.yaml"
 differ "$(value plain/summary.json model_sha256)" "$(value changed/summary.json model_sha256)" 'another'
+"$vfl" prepare --table plain.csv --label income --out whole.yaml
+sed -i 's/{name: "age".*/{name: "age", kind: number, missing: median, clip: [18, 65], log: true}/' whole.yaml
+expect 0 '' 'one schema of the whole table is dealt out' cluster --out dealt --train plain.csv --label income \
+    --positive '>50K' --columns "$columns" --schema whole.yaml
+same "$(value changed/summary.json model_sha256)" "$(value dealt/summary.json model_sha256)" \
+    'and leads to the model of a schema for each'
+same 'age job' "$(sed -n 's/.*{name: "\([^"]*\)".*/\1/p' dealt/data/party-1-schema.yaml | xargs)" \
+    'each has its own columns alone'
+"$vfl" split --out dealt2 --train plain.csv --label income --columns "$columns" --schema whole.yaml >/dev/null
+"$vfl" split --out dealt2 --train plain.csv --label income --columns "$columns" >/dev/null
+same '' "$(find dealt2 -name '*schema*')" 'another split without one leaves none'
+sed 's/"since"/"ghost"/' whole.yaml >ghost.yaml
+expect 2 'ghost.yaml: .*plain.csv has no column "ghost"' 'a column that the table has not' \
+    "$vfl" split --out x --train plain.csv --label income --schema ghost.yaml
+sed 's/^columns:/&\n  - {name: "who", kind: id}/' whole.yaml >who.yaml
+expect 2 'its ids are in "who": say --id' 'ids that are others' \
+    "$vfl" split --out x --train plain.csv --label income --schema who.yaml
+expect 2 'a model has its own' 'a schema for rows to be predicted' \
+    "$vfl" split --out x --predict plain.csv --schema whole.yaml
+rm -rf x
 "$vfl" prepare --table plain/data/party-2-train.csv --out two.yaml
 sed 's/{name: "age".*/{name: "age", kind: number, bins: 6, missing: own}/
     s/kind: category, levels: .*/kind: category, min_rows: 200, missing: own}/' one.yaml >bins.yaml

@@ -131,7 +131,7 @@ static bool is_text(const char *key)
 bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
                         char reason[KEYS_REASON_MAX])
 {
-    *file = strcmp(key, "train") == 0 || strcmp(key, "test") == 0;
+    *file = strcmp(key, "train") == 0 || strcmp(key, "test") == 0 || strcmp(key, "schema") == 0;
     if (is_text(key) || *file)
         return (value->kind == TREE_SCALAR && value->text[0] != 0) ||
                refuse(reason, "takes a single text");
@@ -146,9 +146,10 @@ bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
     if (strcmp(key, "netns_link") == 0)
         return (value->kind == TREE_SCALAR && value->text[0] != 0) ||
                refuse(reason, "takes a single text, as behind --link");
-    return refuse(reason,
-                  "unknown here; known are data, train, test, idx_train, idx_test, parties, "
-                  "columns, label_map, label, id, positive, group, time, test_share, test_by, "
-                  "delimiter, netns, netns_link, "
-                  "strict_policy");
+    return refuse(
+        reason,
+        "unknown here; known are data, train, test, idx_train, idx_test, parties, "
+        "columns, label_map, label, id, positive, group, time, test_share, test_by, schema, "
+        "delimiter, netns, netns_link, "
+        "strict_policy");
 }

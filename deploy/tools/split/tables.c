@@ -19,6 +19,7 @@
 #include "common/data/table.h"
 #include "common/data/text.h"
 #include "deploy/tools/split/output.h"
+#include "deploy/tools/split/schemas.h"
 #include "deploy/tools/split/sets.h"
 
 #include <string.h>
@@ -175,7 +176,11 @@ static enum status open_outputs(struct table_in *in)
                SOURCE_NAME_MAX);
     status = output_open(s, &(struct output_shape){.features = (uint32_t)n, .names = names});
     mem_free(names);
-    return status == STATUS_OK ? check_names(in) : status;
+    if (status == STATUS_OK)
+        status = check_names(in);
+    return status == STATUS_OK && s->o.schema != NULL
+               ? schemas_cut(s, &in->source, in->feature, in->id)
+               : status;
 }
 
 static enum status find_features(struct table_in *in)
