@@ -45,7 +45,7 @@ static const char *const duplicates[] = {"refuse", "first", "all", NULL};
 
 /* Of either side: the server lists ids, too, and is a member like any other. */
 static const struct key align_keys[] = {
-    {"align.table", KEY_PATH, ALIGN(table), .fallback = "",
+    {"align.table", KEY_SOURCE, ALIGN(table), .fallback = "",
      .help = "A table with the ids that a job of alignment compares with the others' (docs/"
              "aligning.md), in any order and spelling; left out: this side takes part in none."},
     {"align.key", KEY_TEXT, ALIGN(key), .fallback = "",
