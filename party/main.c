@@ -194,6 +194,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
         return align(o, &how, in, err);
     if (o->check_only && o->own_value[OWN_PREDICT] != NULL)
         return check_predictions(o, in, err);
+    in->looks = o->check_only;
     if (o->check_only) {
         s = keyfiles_check(&in->config.identity, false, in->config.state_key, err);
         if (s == STATUS_OK)

@@ -129,7 +129,11 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
 
     if (strcmp(how, "none") == 0)
         return STATUS_OK;
-    if (strcmp(how, "fit") == 0) {
+    if (strcmp(how, "dp") == 0) {
+        s = statistics_scale(&in->drawn.statistics, &in->schema, in->train.rows, scale);
+        if (s != STATUS_OK)
+            error_set(err, s, "data.scale: %s", status_words(s));
+    } else if (strcmp(how, "fit") == 0) {
         s = scale_fit(scale, &in->train);
         if (s != STATUS_OK)
             error_set(err, s, "data.scale: %s", status_words(s));
@@ -284,6 +288,8 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
         if (strcmp(in->schema.column[i].name, c->group) == 0 ||
             strcmp(in->schema.column[i].name, c->time) == 0)
             in->schema.column[i].kind = SCHEMA_IGNORED;
+    if (in->schema.dp)
+        return drawn_begin(&in->drawn, c, &in->schema, err);
     if (in->schema.given || rows_may_decide(c))
         return STATUS_OK;
     return error_set(err, STATUS_CONFIG,
@@ -358,11 +364,14 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
                                      .limits = &INTAKE_LIMITS};
     enum status s = c->schema[0] != 0 ? load_schema(in, err) : STATUS_OK;
 
+    if (s == STATUS_OK && strcmp(c->scale, "dp") == 0 && !in->schema.dp)
+        s = error_set(err, STATUS_CONFIG,
+                      "data.scale: dp, but no data.schema that says statistics: dp");
     if (s == STATUS_OK)
         s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
     if (s == STATUS_OK)
         s = read_places(in, place, err);
-    if (s == STATUS_OK && decide)
+    if (s == STATUS_OK && decide && !in->schema.dp)
         s = fit_schema(in, *place, err);
     if (s != STATUS_OK || c->data_test[0] == 0)
         return s;
@@ -446,6 +455,8 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
     if (s == STATUS_OK && in->config.validate > 0)
         s = keep_back(in, place, err);
     mem_free(place);
+    if (s == STATUS_OK && in->schema.dp)
+        s = drawn_make(&in->drawn, &in->schema, &in->train, &in->persons, in->looks, err);
     if (s == STATUS_OK)
         s = apply_schema(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
@@ -556,4 +567,5 @@ void party_inputs_deinit(struct party_inputs *in)
     buf_deinit(&in->weights);
     persons_deinit(&in->persons);
     schema_deinit(&in->schema);
+    drawn_deinit(&in->drawn);
 }

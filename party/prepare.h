@@ -14,6 +14,7 @@
 #include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
+#include "party/drawn.h"
 #include "party/persons.h"
 
 /* The ids of align.table; n 0: there is none. */
@@ -35,6 +36,8 @@ struct party_inputs {
     struct table labels;      /* of the training rows, when this party holds them */
     struct buf weights;       /* of model.load */
     struct persons persons;   /* of data.group */
+    struct drawn drawn;       /* of a schema with statistics: dp */
+    bool looks;               /* -n: nothing is drawn or written */
     /* For predictions, `test` is what they are of, and this the model that makes them. */
     bool predicts;
     struct package model;
