@@ -126,8 +126,9 @@ static void fingerprint(struct books *b)
 
 static struct ledger_block statistics_of(const struct party_inputs *in)
 {
-    return (struct ledger_block){
-        .plan = in->drawn.draw, .data = in->drawn.digest, .purpose = LEDGER_STATISTICS};
+    return (struct ledger_block){.plan = in->fitted.drawn.draw,
+                                 .data = in->fitted.drawn.digest,
+                                 .purpose = LEDGER_STATISTICS};
 }
 
 enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bool *paid,
@@ -135,7 +136,7 @@ enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bo
 {
     const struct ledger_block block = statistics_of(in);
 
-    *paid = in->drawn.statistics.queries == 0;
+    *paid = in->fitted.drawn.statistics.queries == 0;
     return *paid ? STATUS_OK : ledger_is_paid(l, &block, paid, err);
 }
 
@@ -226,7 +227,7 @@ size_t books_expected(const struct books *b, struct account_entry out[ACCOUNT_ME
     size_t n = books_entries(b, out);
 
     if (b->due && n < ACCOUNT_MECHANISMS_MAX)
-        out[n++] = b->in->drawn.entry;
+        out[n++] = b->in->fitted.drawn.entry;
     return n;
 }
 
@@ -304,7 +305,7 @@ static enum status charge_statistics(struct books *b, struct error *err)
     struct ledger_block block = statistics_of(b->in);
     uint32_t *slots = mem_alloc(rows, sizeof *slots);
     enum status s = slots != NULL
-                        ? ledger_use(b->ledger, &b->in->drawn.entry, err)
+                        ? ledger_use(b->ledger, &b->in->fitted.drawn.entry, err)
                         : error_set(err, STATUS_MEMORY, "ledger: no memory for %zu rows", rows);
 
     if (s == STATUS_OK) {

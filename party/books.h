@@ -18,7 +18,7 @@ struct books {
     uint32_t *slots;              /* scratch: the slots of a charge */
     size_t slots_max;
     uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */
-    bool due;                          /* in->drawn is in use, and not charged yet */
+    bool due;                          /* in->fitted.drawn is in use, and not charged yet */
     double delta;        /* mechanism_delta() of the plan, for policy.max_epsilon; 0: none yet */
     uint32_t withstands; /* plan_withstands() of it */
 };

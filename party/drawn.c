@@ -17,6 +17,7 @@
 #include "common/data/schema_text.h"
 #include "common/privacy/ledger_key.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -118,7 +119,7 @@ static bool exists(const char *path)
 {
     struct stat is;
 
-    return lstat(path, &is) == 0;
+    return lstat(path, &is) == 0 || errno != ENOENT;
 }
 
 static enum status load(struct drawn *d, const struct place *p, struct error *err)

@@ -94,7 +94,7 @@ static enum status print_statement(const struct options *o, const struct party_i
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
-    enum status s = party_inputs_read(in, err);
+    enum status s = party_inputs_read(in, true, err);
 
     if (s != STATUS_OK)
         return s;
@@ -194,7 +194,6 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
         return align(o, &how, in, err);
     if (o->check_only && o->own_value[OWN_PREDICT] != NULL)
         return check_predictions(o, in, err);
-    in->looks = o->check_only;
     if (o->check_only) {
         s = keyfiles_check(&in->config.identity, false, in->config.state_key, err);
         if (s == STATUS_OK)
@@ -206,7 +205,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own_value[OWN_PREDICT] != NULL)
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else
-        s = party_inputs_read(in, err);
+        s = party_inputs_read(in, false, err);
     if (s == STATUS_OK && in->config.stand)
         s = party_inputs_listed(in, false, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;

@@ -124,13 +124,13 @@ static enum status check_given(const struct scale *given, const struct party_inp
 static enum status scale_tables(struct party_inputs *in, struct error *err)
 {
     const char *how = in->config.scale;
-    struct scale *scale = &in->scale;
+    struct scale *scale = &in->fitted.scale;
     enum status s;
 
     if (strcmp(how, "none") == 0)
         return STATUS_OK;
     if (strcmp(how, "dp") == 0) {
-        s = statistics_scale(&in->drawn.statistics, &in->schema, in->train.rows, scale);
+        s = statistics_scale(&in->fitted.drawn.statistics, &in->schema, in->train.rows, scale);
         if (s != STATUS_OK)
             error_set(err, s, "data.scale: %s", status_words(s));
     } else if (strcmp(how, "fit") == 0) {
@@ -289,7 +289,7 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
             strcmp(in->schema.column[i].name, c->time) == 0)
             in->schema.column[i].kind = SCHEMA_IGNORED;
     if (in->schema.dp)
-        return drawn_begin(&in->drawn, c, &in->schema, err);
+        return drawn_begin(&in->fitted.drawn, c, &in->schema, err);
     if (in->schema.given || rows_may_decide(c))
         return STATUS_OK;
     return error_set(err, STATUS_CONFIG,
@@ -382,7 +382,7 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
 static enum status copy_columns(const struct party_inputs *in, struct package *p)
 {
     const struct table *t = &in->train;
-    const size_t cols = in->scale.cols;
+    const size_t cols = in->fitted.scale.cols;
 
     p->cols = t->cols;
     if (t->names != NULL) {
@@ -395,8 +395,8 @@ static enum status copy_columns(const struct party_inputs *in, struct package *p
         return STATUS_OK;
     if (scale_init(&p->scale, cols) != STATUS_OK)
         return STATUS_MEMORY;
-    memcpy(p->scale.mean, in->scale.mean, cols * sizeof *p->scale.mean);
-    memcpy(p->scale.sd, in->scale.sd, cols * sizeof *p->scale.sd);
+    memcpy(p->scale.mean, in->fitted.scale.mean, cols * sizeof *p->scale.mean);
+    memcpy(p->scale.sd, in->fitted.scale.sd, cols * sizeof *p->scale.sd);
     return STATUS_OK;
 }
 
@@ -442,7 +442,7 @@ static enum status keep_back(struct party_inputs *in, const uint32_t *place, str
     return s;
 }
 
-enum status party_inputs_read(struct party_inputs *in, struct error *err)
+enum status party_inputs_read(struct party_inputs *in, bool looks, struct error *err)
 {
     const char *column = in->config.group;
     uint32_t *place = NULL;
@@ -456,7 +456,7 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         s = keep_back(in, place, err);
     mem_free(place);
     if (s == STATUS_OK && in->schema.dp)
-        s = drawn_make(&in->drawn, &in->schema, &in->train, &in->persons, in->looks, err);
+        s = drawn_make(&in->fitted.drawn, &in->schema, &in->train, &in->persons, looks, err);
     if (s == STATUS_OK)
         s = apply_schema(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
@@ -561,11 +561,11 @@ void party_inputs_deinit(struct party_inputs *in)
     table_deinit(&in->train);
     table_deinit(&in->test);
     table_deinit(&in->labels);
-    scale_deinit(&in->scale);
+    scale_deinit(&in->fitted.scale);
     package_deinit(&in->model);
     sign_key_deinit(&in->key);
     buf_deinit(&in->weights);
     persons_deinit(&in->persons);
     schema_deinit(&in->schema);
-    drawn_deinit(&in->drawn);
+    drawn_deinit(&in->fitted.drawn);
 }

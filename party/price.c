@@ -45,14 +45,14 @@ static enum status read_plan(struct plan *out, const char *file, struct error *e
 /* Statistics that a first release will pay for. */
 static void expect_drawn(struct price *out, const struct party_inputs *in)
 {
-    if (in->drawn.statistics.queries == 0)
+    if (in->fitted.drawn.statistics.queries == 0)
         return;
-    out->drawn = &in->drawn;
+    out->drawn = &in->fitted.drawn;
     if (out->drawn_paid)
         return;
     out->mechanisms++;
     if (out->spent_n < ACCOUNT_MECHANISMS_MAX)
-        out->spent[out->spent_n++] = in->drawn.entry;
+        out->spent[out->spent_n++] = in->fitted.drawn.entry;
 }
 
 /* What was spent before, if anything was. */
