@@ -274,7 +274,8 @@ static const struct key party_keys[] = {
          "to change; left out: found out from the training rows."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
      .help = "Standardise columns by the training rows (fit), by what data.schema's statistics: dp "
-             "draws of them (dp), not at all (none), or by a file of name,mean,sd. What is beyond 1e12 in size after that is cut off there."},
+             "draws of them (dp), not at all (none), or by a file of name,mean,sd. What is beyond "
+             "1e12 in size after that is cut off there."},
     {"data.scale_given", KEY_BOOL, PARTY(scale_given), .fallback = "false",
      .help = "The file of data.scale was made without these records: of other data, or of what "
              "everybody may know.  Without that word a file counts like fit, every release shows "

@@ -16,7 +16,8 @@ expect 0 completed 'three parties train' timeout 600 "$vfl" cluster --out base -
     echo 'statistics: dp'
     echo 'budget: {epsilon: 1, delta: 1e-6}'
     echo 'columns:'
-    head -n 1 base/data/party-1-train.csv | tr , '\n' | sed 's/.*/  - {name: "&", kind: number, missing: mean, clip: [0, 5000]}/
+    head -n 1 base/data/party-1-train.csv | tr , '\n' |
+        sed 's/.*/  - {name: "&", kind: number, missing: mean, clip: [0, 5000]}/
         s/"id", .*/"id", kind: id}/'
 } >dp.yaml
 party() { # I ARGUMENTS...
@@ -54,7 +55,7 @@ number() {
     party 1 --ledger | sed -n 's/.*the last one is number //p'
 }
 charges() {
-    party 1 --ledger | sed -n 's/^  *[0-9a-f]\{12\}  *[0-9]*  statistics  *\([0-9]* *[0-9]* *[0-9]*\) .*/\1/p' | tr -s ' '
+    party 1 --ledger | awk '$3 == "statistics" { print $4, $5, $6 }'
 }
 scale() {
     "$vfl" models --state state-1 show | grep '^column'
@@ -82,7 +83,7 @@ same '12 True' "$(cat added.txt)" 'a record costs rho alpha more at each order, 
 claim() { # FILE
     sed -n 's/^#   server  *record_frozen .* epsilon \([^ ]*\).*/\1/p' "$1" | head -n 1
 }
-limit=$(python3 -c 'import sys; print((float(sys.argv[1]) + float(sys.argv[2])) / 2)' "$(claim without.txt)" "$(claim with.txt)")
+limit=$(echo "$(claim without.txt) $(claim with.txt)" | awk '{ print ($1 + $2) / 2 }')
 limited="--set policy.max_epsilon.adversary=server --set policy.max_epsilon.adjacency=record_frozen
     --set policy.max_epsilon.value=$limit"
 expect 0 'policy accepts' 'a limit between the two takes the plan without' price $limited
@@ -113,7 +114,18 @@ differ "$(cat first)" "$(scale)" 'and has others'
 
 # --- one command, and predictions by its model ---
 expect 0 completed 'cluster takes them' timeout 600 "$vfl" cluster --out c --seed 5 --parties 3 \
-    --set training.epochs=2 --party "1:data.schema=$PWD/dp.yaml" --party 1:data.scale=dp --party 1:model.train=frozen
+    --set training.epochs=2 --set data.validate=0.2 \
+    --party "1:data.schema=$PWD/dp.yaml" --party 1:data.scale=dp --party 1:model.train=frozen
+left=$(python3 - <<'PY'
+import csv, hashlib
+ids = [row['id'] for row in csv.DictReader(open('c/data/party-1-train.csv'))]
+place = lambda i: int.from_bytes(hashlib.sha256(b'vfl/validate/1\0' + i.encode()).digest()[:8], 'little') >> 11
+print(sum(place(i) >= 0.2 * 2 ** 53 for i in ids))
+PY
+)
+"$VFL_BIN/vfl-party" -c c/party-1/config.yaml --ledger >ledger.txt
+same "1 0 $left" "$(awk '$3 == "statistics" { print $4, $5, $6 }' ledger.txt)" \
+    'rows that are kept back are in no statistic'
 expect 0 '' 'and its model predicts' timeout 600 "$vfl" predict --quiet --run c \
     --data "$root/tests/data/breast_cancer.csv.gz" --out scores.csv
 
