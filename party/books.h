@@ -5,6 +5,7 @@
 #define COLONNADE_PARTY_BOOKS_H
 
 #include "common/flow/action.h"
+#include "common/flow/alignment.h"
 #include "common/privacy/ledger.h"
 #include "party/prepare.h"
 
@@ -53,6 +54,11 @@ enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bo
 
 /* May predictions of so many rows be answered, by what was asked for before (counted.h)? */
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err) MUST_USE;
+
+/* An alignment begins, or may tell something from now on: noted, durably, within policy.align.  May
+ * run on a worker thread. */
+enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,
+                        struct error *err) MUST_USE;
 
 /* Reserves (durably) or gives back, and keeps what was seen of peers.  STATUS_BUDGET when a limit
  * of the policy would be passed; nothing is charged then.  May run on a worker thread. */

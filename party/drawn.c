@@ -249,3 +249,12 @@ enum status drawn_make(struct drawn *d, struct schema *s, const struct table *tr
         status = error_set(err, STATUS_MEMORY, "statistics: no memory");
     return status;
 }
+
+enum status drawn_scale(const struct drawn *d, struct scale *out, const struct schema *s,
+                        size_t rows, struct error *err)
+{
+    const enum status status = statistics_scale(&d->statistics, s, rows, out);
+
+    return status == STATUS_OK ? status
+                               : error_set(err, status, "data.scale: %s", status_words(status));
+}

@@ -32,6 +32,9 @@ enum status drawn_begin(struct drawn *d, const struct config_party *config, cons
  * is there, or, where there is none, by the ranges alone, and nothing is written. */
 enum status drawn_make(struct drawn *d, struct schema *s, const struct table *train,
                        const struct persons *persons, bool looks, struct error *err) MUST_USE;
+/* data.scale: dp, of the features of s once it is settled. */
+enum status drawn_scale(const struct drawn *d, struct scale *out, const struct schema *s,
+                        size_t rows, struct error *err) MUST_USE;
 void drawn_deinit(struct drawn *d); /* safe on a zeroed struct */
 
 #endif

@@ -91,6 +91,12 @@ static enum status print_statement(const struct options *o, const struct party_i
     return s;
 }
 
+static void print_left(const struct table *t, const char *alignment, const char *path)
+{
+    if (t->own.any && alignment[0] != 0)
+        printf("# alignment %s leaves out %zu rows of %s\n", alignment, t->own.left, path);
+}
+
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
@@ -104,6 +110,8 @@ static enum status print_config(struct party_inputs *in, struct error *err)
         fwrite(out.data, 1, out.len, stdout);
         printf("# %zu training and %zu test rows of %zu columns\n", in->train.rows, in->test.rows,
                in->train.cols);
+        print_left(&in->train, in->config.data_alignment, in->config.data_train);
+        print_left(&in->test, in->config.data_alignment_test, in->config.data_test);
     } else {
         error_set(err, s, "%s", status_words(s));
     }

@@ -68,13 +68,19 @@ static const struct key policy_align_keys[] = {
     {"policy.align.max_ids", KEY_U32, ALIGN(ids_max), .lo = 1, .hi = 1u << 24,
      .fallback = "1000000",
      .help = "Ids that another side may list in one alignment: each is a guess that it may try."},
+    {"policy.align.max_ids_of_all", KEY_U32, ALIGN(all_max), .lo = 1, .hi = 4294967295u,
+     .fallback = "4000000",
+     .help = "Ids that all other sides together may list in one alignment: two that work together "
+             "may try as many on this side's list."},
     {"policy.align.max_alignments", KEY_U32, ALIGN(times_max), .lo = 0, .hi = 1u << 30,
      .fallback = "16",
-     .help = "Alignments that this side takes part in, over all time, those that came to nothing "
-             "among them (state/alignments/asked counts them)."},
+     .help = "Alignments in which something may have been compared with this side's list, over "
+             "all time; 16 times as many may have begun."},
     {"policy.align.min_result", KEY_U32, ALIGN(result_min), .lo = 0, .hi = 1u << 24,
      .fallback = "10",
-     .help = "Fewest rows in common that this side goes on with. That there are fewer is told."},
+     .help = "Fewest rows in common that this side goes on with, and fewest of which the server "
+             "tells how many they are: its own number must not be less. That there are fewer is "
+             "told."},
 };
 
 static const struct key align_server_keys[] = {
@@ -132,6 +138,13 @@ static const struct key server_keys[] = {
     {"labels.train", KEY_SOURCE, SERVER(labels_train), .help = "Labels of the training rows."},
     {"labels.test", KEY_SOURCE, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
+    {"labels.alignment", KEY_ALIGNMENT, SERVER(labels_alignment), .fallback = "",
+     .help = "An alignment that this side has taken part in (state/alignments/NAME): the training "
+             "rows are those of labels.train that are in it, in its order, and their places there "
+             "are what is compared with the others'; left out: all rows, by their ids."},
+    {"labels.alignment_test", KEY_ALIGNMENT, SERVER(labels_alignment_test), .fallback = "",
+     .help = "Another one, of the rows of labels.test: needed where labels.alignment is given and "
+             "there is a labels.test."},
     {"labels.positive", KEY_TEXT, SERVER(labels_positive), .fallback = "",
      .help =
          "The label that is class 1, all others being class 0; left out: labels that are numbers "
@@ -249,6 +262,14 @@ static const struct key party_keys[] = {
              "odbc:DSN/TABLE (docs/tables.md)."},
     {"data.test", KEY_SOURCE, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
+    {"data.alignment", KEY_ALIGNMENT, PARTY(data_alignment), .fallback = "",
+     .help = "An alignment that this party has taken part in (state/alignments/NAME): the training "
+             "rows are those of data.train (and data.labels.train) that are in it, in its order, "
+             "and their places there are what is compared with the others'; the ledger charges "
+             "ids, as ever.  Left out: all rows, by their ids."},
+    {"data.alignment_test", KEY_ALIGNMENT, PARTY(data_alignment_test), .fallback = "",
+     .help = "Another one, of the rows of data.test: needed where data.alignment is given and "
+             "there is a data.test."},
     {"data.validate", KEY_REAL, PARTY(validate), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "The share of the training rows that is not trained on, as the server's plan has it."},
     {"data.validate_by", KEY_CHOICE, PARTY(validate_by), .choices = plan_validates,

@@ -67,7 +67,7 @@ align_config() { # ROLE POLICY
     printf 'identity: {cert: %s.crt, key: %s.key, ca: ../pki/ca.crt, crl: ../pki/ca.crl}\n' "$1" "$1"
     printf 'roster: ../roster.yaml\nstate: .\nstate_key: state.key\n'
     printf 'align: {trim: %s, fold: %s}\n' "$trim" "$fold"
-    printf 'policy: {%salign: {max_ids: 16777216, min_result: %s}}\n' "$2" "$least"
+    printf 'policy: {%salign: {max_ids: 16777216, max_ids_of_all: 4294967295, min_result: %s}}\n' "$2" "$least"
 }
 
 # Names of files and columns are the user's: they go to the daemons as arguments, past YAML and the shell.
@@ -114,10 +114,13 @@ align_start() {
     [ "$stopped" = no ] || cluster_signal TERM
 }
 
-# What a side keeps begins behind an empty line.
+# What a side keeps begins behind an empty line, each id of `all` behind the number of its row.
 align_write() {
     for side in server $(seq -f 'party-%.0f' "$m"); do
-        sed '1,/^$/d' "$out/$side/alignments/$name" >"$out/$side.ids" || fail 6 "$out/$side.ids cannot be written"
+        align_number=
+        [ "$duplicates" != all ] || align_number='s/^[0-9]*\t//'
+        sed "1,/^\$/d; $align_number" "$out/$side/alignments/$name" >"$out/$side.ids" ||
+            fail 6 "$out/$side.ids cannot be written"
     done
 }
 
