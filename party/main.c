@@ -106,7 +106,7 @@ static void print_left(const struct table *t, const char *alignment, const char 
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
-    enum status s = party_inputs_read(in, err);
+    enum status s = party_inputs_read(in, true, err);
 
     if (s != STATUS_OK)
         return s;
@@ -219,7 +219,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own_value[OWN_PREDICT] != NULL)
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else
-        s = party_inputs_read(in, err);
+        s = party_inputs_read(in, false, err);
     if (s == STATUS_OK && in->config.stand)
         s = party_inputs_listed(in, false, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;

@@ -26,7 +26,7 @@
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
-    return books_entries(&((struct party_run *)owner)->books, out);
+    return books_expected(&((struct party_run *)owner)->books, out);
 }
 
 static bool takes(void *owner, const struct account_entry *mechanism)

@@ -20,7 +20,7 @@
 
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
 static const char *const trains[] = {"raw", "frozen", "dp", NULL};
-static const char *const scales[] = {"fit", "none", NULL};
+static const char *const scales[] = {"fit", "none", "dp", NULL};
 static const char *const adversaries[] = {"server",      "server+1", "server+t",
                                           "all_but_one", "party",    NULL};
 static const char *const adjacencies[] = {"record_frozen", "record_dp",  "record_raw",
@@ -300,8 +300,9 @@ static const struct key party_keys[] = {
          "What each column is and how it becomes features, as vfl prepare writes it for a person "
          "to change; left out: found out from the training rows."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
-     .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
-             "name,mean,sd. What is beyond 1e12 in size after that is cut off there."},
+     .help = "Standardise columns by the training rows (fit), by what data.schema's statistics: dp "
+             "draws of them (dp), not at all (none), or by a file of name,mean,sd. What is beyond "
+             "1e12 in size after that is cut off there."},
     {"data.scale_given", KEY_BOOL, PARTY(scale_given), .fallback = "false",
      .help = "The file of data.scale was made without these records: of other data, or of what "
              "everybody may know.  Without that word a file counts like fit, every release shows "
@@ -335,7 +336,7 @@ static const struct key party_keys[] = {
          "raw: the bottom trains on the bare records, and a claim for one of them counts every "
          "release. frozen: it keeps its first weights. dp: each local step clips every sample's "
          "gradient and adds Gaussian noise. Under frozen and dp a claim for a record counts its "
-         "own releases (and under dp its local steps), if data.scale is none or given."},
+         "own releases (and under dp its local steps), if data.scale is none, dp or given."},
     {"model.clip", KEY_REAL, PARTY(clip), .lo = 0, .hi = 1e6, .lo_open = true, .fallback = "1",
      .help = "G: the largest l2 norm of one sample's gradient of all weights of this bottom; dp."},
     {"model.noise", KEY_REAL, PARTY(noise), .lo = 0, .hi = 1e6, .fallback = "0",
