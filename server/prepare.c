@@ -318,6 +318,7 @@ static enum status read_listed(struct server_inputs *in, const char *name, struc
                                           .trim = c->trim,
                                           .fold = c->fold,
                                           .unicode = c->unicode,
+                                          .rows = c->rows,
                                           .chunk = ALIGN_CHUNK,
                                           .patience_ms = c->patience_ms};
     snprintf(in->listed.about.name, sizeof in->listed.about.name, "%.*s", CONFIG_ALIGN_NAME_MAX,
@@ -335,14 +336,16 @@ enum status server_inputs_align(struct server_inputs *in, const struct options *
 }
 
 enum status server_inputs_align_errand(struct server_inputs *in, const struct server_inputs *whole,
-                                       const char *name, struct error *err)
+                                       const struct alignment_order *order, struct error *err)
 {
     memset(in, 0, sizeof *in);
     buf_init(&in->weights, SIZE_MAX);
     in->config = whole->config;
     in->roster = whole->roster;
     snprintf(in->home, sizeof in->home, "%s", whole->home);
-    return read_listed(in, name, err);
+    if (order->rows_given)
+        in->config.align.rows = order->rows;
+    return read_listed(in, order->name, err);
 }
 
 void server_inputs_deinit(struct server_inputs *in)

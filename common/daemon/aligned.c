@@ -74,24 +74,30 @@ enum status aligned_count(const char *state, uint32_t most, struct error *err)
 static enum status print_result(struct buf *out, const struct idlist *l,
                                 const struct aligned_result *r)
 {
-    uint32_t *row = mem_alloc(l->n, sizeof *row), common = 0;
+    const uint32_t most = r->labelled > l->n ? r->labelled : l->n;
+    uint32_t *row = mem_alloc(most, sizeof *row), n = r->labelled;
     char hex[DIGEST_HEX_CHARS + 1];
     enum status s;
 
     if (row == NULL)
         return STATUS_MEMORY;
+    for (uint32_t p = 0; p < most; p++)
+        row[p] = ALIGN_NOWHERE;
     for (uint32_t i = 0; i < l->n; i++) {
         if (r->places[i] == ALIGN_NOWHERE)
             continue;
         row[r->places[i]] = i;
-        common++;
+        n += r->labelled == 0;
     }
     digest_hex(hex, r->transcript, DIGEST_BYTES);
-    s = buf_printf(out, "alignment 1\nname %s\ntranscript %s\ncommon %u\n\n", r->name, hex, common);
-    for (uint32_t p = 0; p < common && s == STATUS_OK; p++) {
-        const size_t from = l->at[row[p]];
+    s = buf_printf(out, "alignment 1\nname %s\ntranscript %s\n%s %u\n\n", r->name, hex,
+                   r->labelled > 0 ? "labelled" : "common", n);
+    for (uint32_t p = 0; p < n && s == STATUS_OK; p++) {
+        const size_t from = row[p] == ALIGN_NOWHERE ? 0 : l->at[row[p]];
 
-        s = buf_append(out, l->text.data + from, l->at[row[p] + 1] - from);
+        s = row[p] == ALIGN_NOWHERE
+                ? buf_append(out, "\n", 1)
+                : buf_append(out, l->text.data + from, l->at[row[p] + 1] - from);
     }
     mem_free(row);
     return s;
@@ -106,7 +112,7 @@ enum status aligned_keep(const char *state, const struct idlist *l, const struct
 
     if (s != STATUS_OK)
         return s;
-    buf_init(&out, l->text.len + HEADER_MAX);
+    buf_init(&out, l->text.len + r->labelled + HEADER_MAX);
     s = print_result(&out, l, r);
     if (s == STATUS_OK)
         s = file_write_atomic(path, out.data, out.len, 0600, err);

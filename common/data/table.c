@@ -37,6 +37,7 @@ void table_deinit(struct table *t)
     mem_free(t->id_text);
     mem_free(t->id_at);
     mem_free(t->names);
+    mem_free(t->lacks);
     *t = (struct table){0};
 }
 

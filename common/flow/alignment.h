@@ -26,19 +26,28 @@ struct alignment {
     uint32_t ids, columns;                /* of the server's list; that make one id */
     bool trim, fold;
     enum config_unicode unicode;
+    enum config_rows rows;
     uint32_t chunk;       /* entries of one step */
     uint32_t patience_ms; /* for it */
 };
 
-/* Lines `key=value` in this order: name, ids, columns, trim, fold, unicode, chunk, patience_ms. */
+/* Lines `key=value` in this order: name, ids, columns, trim, fold, unicode, rows, chunk,
+ * patience_ms. */
 enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE;
 /* Just what alignment_print writes: STATUS_PROTOCOL else. */
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
 bool alignment_name(const char *name); /* may it be one? */
-/* What an operator asks for: `name: NAME`, on a line of its own, beside empty ones and comments
- * (#). STATUS_DATA. */
-enum status alignment_asked(char name[CONFIG_ALIGN_NAME_MAX + 1], const uint8_t *text, size_t n,
+/* How many rows one of labelled rows ends with; 0: that is not known before. */
+uint32_t alignment_labelled(const struct alignment *a);
+struct alignment_order {
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    bool rows_given; /* else as the server's file says */
+    enum config_rows rows;
+};
+/* What an operator asks for: `name: NAME`, on a line of its own, and `rows: common` or `rows:
+ * labelled` on another one, beside empty ones and comments (#).  STATUS_DATA. */
+enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
 
 #endif

@@ -23,12 +23,6 @@ static const char *name_of(const struct party_align *p, uint32_t ring)
 
 /* --- what comes in --- */
 
-/* Does the server show everybody's tallies with this step? */
-static bool shows_tallies(const struct align_at *at)
-{
-    return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
-}
-
 /* 0: nobody seals what comes with this step. */
 static uint32_t sealer(const struct party_align *p, const struct align_at *at)
 {
@@ -51,7 +45,9 @@ static enum status check_common(struct party_align *p, const struct wire_batch *
 static enum status check_shape(const struct party_align *p, const struct wire_batch *b,
                                const struct align_at *at)
 {
-    const size_t tallies = shows_tallies(at) ? (size_t)p->course.members * TALLY_BYTES : 0,
+    uint32_t stage;
+    const size_t shown = align_shows_tallies(&p->course, at, &stage) ? p->course.members : 0,
+                 tallies = shown * TALLY_BYTES,
                  tag = sealer(p, at) > 0 && p->entries_n > 0 ? WIRE_TAG_BYTES : 0;
 
     if (b->entries.n == p->entries_n && b->tallies.n == tallies && b->tag.n == tag)
@@ -165,12 +161,11 @@ static enum status end(struct party_align *p)
 void align_work_step(struct party_align *p)
 {
     const struct align_at at = align_at(&p->course, p->step);
+    uint32_t stage;
     enum status s = STATUS_OK;
 
-    if (shows_tallies(&at))
-        s = blame(p, align_member_check(
-                         p->member, at.part == ALIGN_COLLECT ? p->course.members - 1 : at.stage - 1,
-                         p->tallies.data, p->error));
+    if (align_shows_tallies(&p->course, &at, &stage))
+        s = blame(p, align_member_check(p->member, stage, p->tallies.data, p->error));
     if (s == STATUS_OK)
         s = blame(p, align_member_take(p->member, p->step, p->entries, p->entries_n, p->error));
     if (s == STATUS_OK && p->step + 1 == p->steps)
@@ -194,7 +189,8 @@ enum status align_worked_step(struct party_align *p, struct actions *a)
     p->furthest = p->step > p->furthest ? p->step : p->furthest;
     if (p->step == p->steps) {
         p->complete = true;
-        log_info("alignment %s: %u rows in common", p->about.name, p->common);
+        log_info("alignment %s: %u %s", p->about.name, p->common,
+                 p->course.labelled ? "labelled rows" : "rows in common");
     }
     return STATUS_OK;
 }

@@ -15,9 +15,11 @@ static const char *name_of(const struct server_align *p, uint32_t ring)
     return ring == 0 ? "the server" : server_name(p->fed, p->fed->set.member[ring - 1]);
 }
 
-static bool shows_tallies(const struct align_at *at)
+uint32_t server_align_common(const struct server_align *p)
 {
-    return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
+    if (!p->told)
+        return 0;
+    return p->course.labelled ? p->course.size[0] : align_match_common(p->match);
 }
 
 /* --- a step opens --- */
@@ -42,8 +44,12 @@ static void give_compared(struct server_align *p, const struct align_at *at)
         struct align_given *g = &p->given[k];
 
         g->sealed = false;
-        g->n = at->part == ALIGN_TELL ? align_match_tell(p->match, at->chunk, g->entries)
-                                      : align_match_places(p->match, align_list(&p->course, at, k),
+        if (p->course.labelled)
+            g->n = align_member_tells(p->member, at->chunk, g->entries);
+        else
+            g->n = at->part == ALIGN_TELL
+                       ? align_match_tell(p->match, at->chunk, g->entries)
+                       : align_match_places(p->match, align_list(&p->course, at, k),
                                                            at->chunk, g->entries);
     }
 }
@@ -51,6 +57,8 @@ static void give_compared(struct server_align *p, const struct align_at *at)
 static void send_step(struct server_align *p, struct actions *a, const struct align_at *at)
 {
     struct server_federation *f = p->fed;
+    uint32_t stage;
+    const size_t shown = align_shows_tallies(&p->course, at, &stage) ? p->course.members : 0;
 
     for (uint32_t m = 0; m < f->set.n; m++) {
         const struct align_given *g = &p->given[m + 1];
@@ -58,13 +66,13 @@ static void send_step(struct server_align *p, struct actions *a, const struct al
 
         *b = (struct wire_batch){.generation = f->set.generation,
                                  .step = p->step,
-                                 .common = p->told ? align_match_common(p->match) : 0};
+                                 .common = server_align_common(p)};
         if (at->part != ALIGN_COLLECT) {
             b->entries = (struct wire_bytes){g->entries, g->n};
             b->tag = (struct wire_bytes){g->tag, g->sealed ? sizeof g->tag : 0};
         }
-        if (shows_tallies(at))
-            b->tallies = (struct wire_bytes){p->tallies, (size_t)p->course.members * TALLY_BYTES};
+        if (shown > 0)
+            b->tallies = (struct wire_bytes){p->tallies, shown * TALLY_BYTES};
     }
 }
 
@@ -208,13 +216,12 @@ void server_align_work(void *state, struct actions *out)
 {
     struct server_align *p = state;
     const struct align_at at = align_at(&p->course, p->step);
+    uint32_t stage;
     enum status s = STATUS_OK;
 
     (void)out;
-    if (shows_tallies(&at))
-        s = blame(p, align_member_check(
-                         p->member, at.part == ALIGN_COLLECT ? p->course.members - 1 : at.stage - 1,
-                         p->tallies, &p->fed->error));
+    if (align_shows_tallies(&p->course, &at, &stage))
+        s = blame(p, align_member_check(p->member, stage, p->tallies, &p->fed->error));
     if (s == STATUS_OK)
         s = blame(p, align_member_take(p->member, p->step, p->given[0].entries,
                                        align_member_expects(p->member, p->step), &p->fed->error));
@@ -222,6 +229,10 @@ void server_align_work(void *state, struct actions *out)
         memcpy(p->tallies, align_member_tally(p->member), TALLY_BYTES);
     if (s == STATUS_OK && at.part == ALIGN_COLLECT && at.last)
         s = compare(p);
+    if (s == STATUS_OK && at.part == ALIGN_HOME && at.last) {
+        p->told = true;
+        s = align_member_common(p->member, server_align_common(p), &p->fed->error);
+    }
     p->worked = s;
 }
 

@@ -15,12 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void fuzz_text(const uint8_t *text, size_t n)
 {
-    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    struct alignment_order order;
     struct alignment a;
     struct buf again;
 
-    if (alignment_asked(name, text, n, NULL) == STATUS_OK)
-        CHECK(alignment_name(name));
+    if (alignment_asked(&order, text, n, NULL) == STATUS_OK)
+        CHECK(alignment_name(order.name) && order.rows < CONFIG_ROWS_N);
     if (alignment_parse(&a, text, n, NULL) != STATUS_OK)
         return;
     buf_init(&again, WIRE_JOB_TEXT_MAX);

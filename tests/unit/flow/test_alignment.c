@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 static const char good[] =
-    "name=q3-2026\nids=120\ncolumns=2\ntrim=1\nfold=0\nunicode=1\nchunk=500\npatience_ms=60000\n";
+    "name=q3-2026\nids=120\ncolumns=2\ntrim=1\nfold=0\nunicode=1\nrows=1\nchunk=500\n"
+    "patience_ms=60000\n";
 
 static enum status parse(struct alignment *a, const char *text)
 {
@@ -31,6 +32,8 @@ static void test_a_text_is_read_as_it_is_written(void **state)
     assert_int_equal(a.ids, 120);
     assert_int_equal(a.columns, 2);
     assert_true(a.trim && !a.fold && a.unicode == CONFIG_UNICODE_NFKC);
+    assert_int_equal(a.rows, CONFIG_ROWS_LABELLED);
+    assert_int_equal(alignment_labelled(&a), 120);
     assert_int_equal(a.chunk, 500);
     assert_int_equal(a.patience_ms, 60000);
     buf_init(&out, 256);
@@ -57,6 +60,8 @@ static void test_anything_else_is_refused(void **state)
         {"chunk=500", "chunk=0"},
         {"chunk=500", "chunk=16385"},
         {"unicode=1", "unicode=3"},
+        {"rows=1", "rows=2"},
+        {"rows=1\n", ""},
         {"60000", "999"},
         {"60000", "604800001"},
         {"60000\n", "60000"},
@@ -93,29 +98,39 @@ static void test_what_is_asked_for_is_one_name(void **state)
 {
     static const struct {
         const char *text, *name; /* NULL: refused */
+        int rows;                /* -1: not said */
     } cases[] = {
-        {"name: q3", "q3"},
-        {"# ids\n\n name:q3-a \r\n", "q3-a"},
-        {"", NULL},
-        {"name:\n", NULL},
-        {"name: a\nname: b\n", NULL},
-        {"name: ../x\n", NULL},
-        {"name: A\n", NULL},
-        {"other: a\n", NULL},
-        {"name: a b\n", NULL},
-        {"q3\n", NULL},
-        {"name: a234567890123456789012345678901234567890x\n", NULL},
+        {"name: q3", "q3", -1},
+        {"# ids\n\n name:q3-a \r\n", "q3-a", -1},
+        {"name: q3\nrows: common\n", "q3", CONFIG_ROWS_COMMON},
+        {"rows:labelled\nname: q3", "q3", CONFIG_ROWS_LABELLED},
+        {"rows: labelled\n", NULL, -1},
+        {"name: a\nrows: all\n", NULL, -1},
+        {"name: a\nrows: labelle\n", NULL, -1},
+        {"name: a\nrows:\n", NULL, -1},
+        {"name: a\nrows: common\nrows: labelled\n", NULL, -1},
+        {"", NULL, -1},
+        {"name:\n", NULL, -1},
+        {"name: a\nname: b\n", NULL, -1},
+        {"name: ../x\n", NULL, -1},
+        {"name: A\n", NULL, -1},
+        {"other: a\n", NULL, -1},
+        {"name: a b\n", NULL, -1},
+        {"q3\n", NULL, -1},
+        {"name: a234567890123456789012345678901234567890x\n", NULL, -1},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char name[CONFIG_ALIGN_NAME_MAX + 1];
+        struct alignment_order order;
         const enum status s =
-            alignment_asked(name, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
+            alignment_asked(&order, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
 
         assert_int_equal(s, cases[i].name != NULL ? STATUS_OK : STATUS_DATA);
-        if (s == STATUS_OK)
-            assert_string_equal(name, cases[i].name);
+        if (s != STATUS_OK)
+            continue;
+        assert_string_equal(order.name, cases[i].name);
+        assert_int_equal(order.rows_given ? (int)order.rows : -1, cases[i].rows);
     }
 }
 
