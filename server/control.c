@@ -156,9 +156,9 @@ static void submit(const struct control *c, const struct http_request *r, struct
         words_refuse(out, 400, "no JSON");
         return;
     }
-    s = read_wish(&order, from, &err);
+    s = read_wish(&wish, from, &err);
     if (s == STATUS_OK)
-        s = read_job(&job, &order, &err);
+        s = read_job(&job, &wish, &err);
     if (s == STATUS_OK)
         s = queue_add(&c->stand->queue, &job, wish.text, wish.text_n, &number, &err);
     json_decref(from);

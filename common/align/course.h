@@ -10,21 +10,18 @@
  *   return   N stages: in stage r member k takes the places of list k + 1 + r back through the
  *            shuffle that it gave that list, so that they end at its owner
  *
- * An alignment of labelled rows has raise, home and tell alone: who has raised a list last hands it
- * to its owner,
+ * Labelled rows have raise, home and tell (of the points of the server's list) alone:
  *
- *   home     1 stage: member k raises its own list for the last time
- *
- * and the server tells everybody the points of its own.
- *
- * A stage has as many steps as the longest list has chunks; of a shorter list the last ones are
- * empty.  All of it follows from the number of members and the sizes of the lists, which are public
- * and agreed on before.
+ *   home     1 stage: member k is handed its own list, and raises it for the last time
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_ALIGN_COURSE_H
 #define COLONNADE_ALIGN_COURSE_H
+
+/* A stage has as many steps as the longest list has chunks; of a shorter list the last ones are
+ * empty.  All of it follows from the number of members and the sizes of the lists, which are public
+ * and agreed on before. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -446,13 +446,14 @@ size_t align_member_tells(const struct align_member *m, uint32_t chunk, uint8_t 
 
 static enum status draw_keys(struct align_member *m)
 {
-    uint8_t random[3 * GROUP_RANDOM_BYTES];
+    uint8_t random[GROUP_RANDOM_BYTES];
     enum status s;
 
     rng_fill(&m->rng, random, sizeof random);
     if (m->course.labelled) {
-        group_scalar(m->leaving, random + GROUP_RANDOM_BYTES);
-        group_scalar(m->homing, random + 2 * GROUP_RANDOM_BYTES);
+        group_scalar(m->leaving, random);
+        rng_fill(&m->rng, random, sizeof random);
+        group_scalar(m->homing, random);
         s = tally_key_product(&m->key, m->leaving, m->homing);
     } else {
         s = tally_key_init(&m->key, random);

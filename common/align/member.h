@@ -13,10 +13,6 @@
  *   tell         prefixes                    nothing
  *   return r     places                      the same, in the order before its shuffle
  *
- * Of labelled rows a member raises the lists of others by its key x, and does not shuffle them; its
- * own by r first and by x / r at home.  So nobody but the owner ever has a point of it that
- * everybody has raised, and whose rows are among the server's is found by each side alone.
- *
  * A stage that raises ends with a tally (tally.h).  Everybody sees everybody's and checks them:
  * each `in` must be the `out` of who had the list before.
  *
@@ -24,6 +20,10 @@
  */
 #ifndef COLONNADE_ALIGN_MEMBER_H
 #define COLONNADE_ALIGN_MEMBER_H
+
+/* Of labelled rows a member raises the lists of others by its key x, and does not shuffle them; its
+ * own by r first and by x / r at home.  So nobody but the owner ever has a point of it that
+ * everybody has raised, and which of its rows are among the server's each side finds alone. */
 
 #include "common/align/course.h"
 #include "common/align/tally.h"

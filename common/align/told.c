@@ -40,5 +40,5 @@ uint32_t told_place(const uint8_t *told, uint32_t n, const uint8_t *point)
                      ? left / 2
                      : 0;
     return n > 0 && by_bytes(told + (size_t)first * ALIGN_PREFIX_BYTES, point) == 0 ? first
-                                                                                     : ALIGN_NOWHERE;
+                                                                                    : ALIGN_NOWHERE;
 }

@@ -87,8 +87,8 @@ struct config_align {
     bool trim, fold;
     enum config_unicode unicode;
     enum config_duplicates duplicates;
-    uint32_t patience_ms; /* server: for one step */
-    enum config_rows rows; /* server: where a job does not say */
+    uint32_t patience_ms;           /* server: for one step */
+    enum config_rows rows;          /* server: where a job does not say */
     bool rows_taken[CONFIG_ROWS_N]; /* party: kinds that it takes part in */
     uint32_t ids_max, times_max, result_min;
 };

@@ -81,16 +81,18 @@ static const struct key policy_align_keys[] = {
 static const struct key policy_align_party_keys[] = {
     {"policy.align.rows", KEY_SET, ALIGN(rows_taken), .choices = aligned_rows,
      .fallback = "[common]",
-     .help = "Kinds of alignments that this side takes part in: of the rows that all sides have, or "
-             "of all that the server has labels of, which this party is then told of its own."},
+     .help =
+         "Kinds of alignments that this side takes part in: of the rows that all sides have, or "
+         "of all that the server has labels of, which this party is then told of its own."},
 };
 
 static const struct key align_server_keys[] = {
     {"align.rows", KEY_CHOICE, ALIGN(rows), .choices = aligned_rows, .fallback = "common",
-     .help = "The rows of an alignment that does not say itself: common: those that all sides have; "
-             "labelled: all of align.table here, a party without a row standing in with its absent "
-             "constant.  Each party learns which of its own rows are among them, and nobody whose "
-             "else they are."},
+     .help =
+         "The rows of an alignment that does not say itself: common: those that all sides have; "
+         "labelled: all of align.table here, a party without a row standing in with its absent "
+         "constant.  Each party learns which of its own rows are among them, and nobody whose "
+         "else they are."},
     {"align.patience_ms", KEY_U32, ALIGN(patience_ms), .lo = 1000, .hi = 604800000,
      .fallback = "120000",
      .help = "Milliseconds that one step of an alignment waits for a side: raising 16384 points "

@@ -5,8 +5,9 @@
  *                      of each id, one a line; of labelled rows an empty line for each that this
  *                      side does not have
  *
- * The header says how many there are, as `common N` or `labelled N`, and the digest of what all sides have seen alike
- * (align_member_transcript): two sides whose files have one digest have one order.
+ * The header says how many there are, as `common N` or `labelled N`, and the digest of what all
+ * sides have seen alike (align_member_transcript): two sides whose files have one digest have one
+ * order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

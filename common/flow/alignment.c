@@ -155,8 +155,9 @@ enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size
     }
     if (good && o->name[0] != 0)
         return STATUS_OK;
-    return error_set(err, STATUS_DATA,
-                     "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-', and "
-                     "`rows: common` or `rows: labelled`, if one",
-                     CONFIG_ALIGN_NAME_MAX);
+    return error_set(
+        err, STATUS_DATA,
+        "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-', and "
+        "`rows: common` or `rows: labelled`, if one",
+        CONFIG_ALIGN_NAME_MAX);
 }

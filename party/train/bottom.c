@@ -116,7 +116,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (s != STATUS_OK)
         return s;
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
-    b->lacks = arena_alloc(&b->arena, batch, 1);
+    b->masks.lacks = arena_alloc(&b->arena, batch, 1);
     b->back.gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
     b->back.received = arena_alloc(&b->arena, words, sizeof *b->back.received);
     b->back.factors = down.gradient.form == GRADIENT_FULL
@@ -128,8 +128,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (nothing > 0)
         b->masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
     CHECK(nothing == 0 || b->masks.nothing != NULL);
-    CHECK(b->lacks != NULL && b->back.gradient != NULL && b->back.received != NULL && b->back.factors != NULL &&
-          b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
+    CHECK(b->masks.lacks != NULL && b->back.gradient != NULL && b->back.received != NULL &&
+          b->back.factors != NULL && b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     s = party_masks_init(&b->masks, &spec);
     return s == STATUS_OK ? party_dp_init(&b->dp, config, &spec, batch) : s;
@@ -217,9 +217,9 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 
     table_gather(b->batch, t, rows, n);
     b->batch_rows = n;
-    b->some_lack = t->lacks != NULL;
-    for (uint32_t i = 0; i < n && b->some_lack; i++)
-        b->lacks[i] = t->lacks[rows[i]];
+    b->masks.some_lack = t->lacks != NULL;
+    for (uint32_t i = 0; i < n && b->masks.some_lack; i++)
+        b->masks.lacks[i] = t->lacks[rows[i]];
     party_masks_draw(&b->masks, &b->net, step, n);
     h = nn_net_forward_masked(&b->net, b->batch, n);
     b->cut.lost += nn_net_lost_forward(&b->net);
@@ -229,13 +229,13 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
         b->cut.inputs += (uint64_t)n * t->cols;
         b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.x_max);
     }
-    return without(h, b->some_lack ? b->lacks : NULL, n, b->width);
+    return without(h, b->masks.some_lack ? b->masks.lacks : NULL, n, b->width);
 }
 
 const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n)
 {
     b->batch_rows = n;
-    b->some_lack = false;
+    b->masks.some_lack = false;
     memset(b->masks.nothing, 0, (size_t)n * b->width * sizeof *b->masks.nothing);
     return b->masks.nothing;
 }
@@ -289,7 +289,7 @@ uint32_t party_bottom_clip(struct party_bottom *b, double most)
 const float *party_bottom_again(struct party_bottom *b)
 {
     return without(nn_net_forward_masked(&b->net, b->batch, b->batch_rows),
-                   b->some_lack ? b->lacks : NULL, b->batch_rows, b->width);
+                   b->masks.some_lack ? b->masks.lacks : NULL, b->batch_rows, b->width);
 }
 
 bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q)
@@ -304,10 +304,10 @@ void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t st
 {
     if (b->frozen)
         return;
-    if (b->some_lack)
-        silence(b->back.gradient, b->lacks, b->batch_rows, b->width);
     if (q == 0 && b->anchor != NULL)
         nn_net_copy_params(&b->net, b->anchor);
+    if (b->masks.some_lack) /* nothing comes back to a row that is not there */
+        silence(b->back.gradient, b->masks.lacks, b->batch_rows, b->width);
     if (b->dp.factor != NULL)
         party_dp_backward(&b->dp, &b->net, b->back.gradient,
                           step * p->protocol.local_iterations + q);

@@ -41,8 +41,6 @@ struct party_bottom {
     uint32_t width, rows_max;
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
-    uint8_t *lacks; /* of it: 1 for a row that is not there; */
-    bool some_lack; /* ... where the table may have such */
     uint32_t batch_rows;
     struct party_back back;
     struct party_cut cut;

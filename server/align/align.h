@@ -66,7 +66,7 @@ struct server_alignment {
     const uint8_t *transcript;
     const uint32_t *places;
     uint32_t common, members; /* common: rows that it has ended with */
-    const uint32_t *size; /* by ring index */
+    const uint32_t *size;     /* by ring index */
     uint64_t steps;
 };
 struct server_alignment server_align_result(const struct server_align *p);

@@ -17,8 +17,8 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
 
     p->size[0] = p->about.ids;
     if (p->about.rows == CONFIG_ROWS_LABELLED && p->about.ids < p->ids.result_min)
-        return error_set(err, STATUS_POLICY,
-                         "policy.align.min_result: fewer labelled rows than %u", p->ids.result_min);
+        return error_set(err, STATUS_POLICY, "policy.align.min_result: fewer labelled rows than %u",
+                         p->ids.result_min);
     for (uint32_t m = 0; m < p->fed->set.n; m++) {
         const char *name = server_name(p->fed, p->fed->set.member[m]);
         const uint32_t n = hellos[m].train_rows;

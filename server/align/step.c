@@ -49,8 +49,8 @@ static void give_compared(struct server_align *p, const struct align_at *at)
         else
             g->n = at->part == ALIGN_TELL
                        ? align_match_tell(p->match, at->chunk, g->entries)
-                       : align_match_places(p->match, align_list(&p->course, at, k),
-                                                           at->chunk, g->entries);
+                       : align_match_places(p->match, align_list(&p->course, at, k), at->chunk,
+                                            g->entries);
     }
 }
 
@@ -64,9 +64,8 @@ static void send_step(struct server_align *p, struct actions *a, const struct al
         const struct align_given *g = &p->given[m + 1];
         struct wire_batch *b = &server_send_one(f, a, f->set.member[m], WIRE_BATCH)->msg.batch;
 
-        *b = (struct wire_batch){.generation = f->set.generation,
-                                 .step = p->step,
-                                 .common = server_align_common(p)};
+        *b = (struct wire_batch){
+            .generation = f->set.generation, .step = p->step, .common = server_align_common(p)};
         if (at->part != ALIGN_COLLECT) {
             b->entries = (struct wire_bytes){g->entries, g->n};
             b->tag = (struct wire_bytes){g->tag, g->sealed ? sizeof g->tag : 0};

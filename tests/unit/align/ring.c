@@ -78,8 +78,7 @@ static enum status check_tallies(struct ring *r, uint32_t stage)
 
 static enum status begin_stage(struct ring *r, const struct align_at *at)
 {
-    const uint32_t told =
-        r->course.labelled ? r->course.size[0] : align_match_common(r->match);
+    const uint32_t told = r->course.labelled ? r->course.size[0] : align_match_common(r->match);
     uint32_t stage;
     enum status s = STATUS_OK;
 

@@ -95,8 +95,8 @@ static void test_everybody_finds_its_own_rows_among_the_labelled_ones(void **unu
         static struct lists l;
         struct ring r;
 
-        draw(&l, 2 + (below(40) == 0 ? below(19) : below(4)),
-             1 + below(i % 10 == 0 ? LIST_MAX : 6), i % 3 == 0 ? 97 : 31);
+        draw(&l, 2 + (below(40) == 0 ? below(19) : below(4)), 1 + below(i % 10 == 0 ? LIST_MAX : 6),
+             i % 3 == 0 ? 97 : 31);
         ring_open(&r, l.members, l.size, l.of, 1 + below(8), true);
         assert_int_equal(ring_play(&r), STATUS_OK);
         expect_places(&r, &l);
@@ -118,8 +118,8 @@ static void hear(struct ring *r, uint32_t step)
 
     for (uint32_t k = 0; k < r->course.members && at.part != ALIGN_TELL && align_hands(&at); k++) {
         uint32_t from;
-        const uint32_t n = align_range(
-            &r->course, r->course.size[align_list(&r->course, &at, k)], at.chunk, &from);
+        const uint32_t n = align_range(&r->course, r->course.size[align_list(&r->course, &at, k)],
+                                       at.chunk, &from);
 
         for (uint32_t e = 0; e < n; e++) {
             assert_true(h->n < POINTS_MAX);

@@ -38,9 +38,8 @@ static void test_each_point_has_its_rank_and_others_have_none(void **state)
         assert_true(told_in_order(told, n));
         for (uint32_t first = 0; first < 2 * n + 3; first++) {
             p[0] = (uint8_t)first;
-            assert_int_equal(told_place(told, n, p), first % 2 == 1 && first / 2 < n
-                                                         ? first / 2
-                                                         : (uint32_t)ALIGN_NOWHERE);
+            assert_int_equal(told_place(told, n, p),
+                             first % 2 == 1 && first / 2 < n ? first / 2 : (uint32_t)ALIGN_NOWHERE);
         }
     }
 }
