@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/daemon/absent.h"
 #include "common/daemon/models.h"
 #include "common/data/classes.h"
 #include "common/data/intake.h"
@@ -164,7 +165,8 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
     const struct config_party *c = &in->config;
     const struct classes_want want = {.positive = c->labels_positive,
                                       .group = c->validate_by == VALIDATE_GROUP ? c->group : NULL,
-                                      .time = c->validate_by == VALIDATE_TIME ? c->time : NULL};
+                                      .time = c->validate_by == VALIDATE_TIME ? c->time : NULL,
+                                      .places = placed_places(&in->listed.placed.train)};
     struct classes classes = {0};
     enum status s = classes_read(&classes, &in->labels, c->labels_train, &want, err);
 
@@ -226,6 +228,7 @@ static enum status same_persons(const struct party_inputs *in, const struct grou
 static struct group_from persons_from(const struct party_inputs *in, const char *path)
 {
     return (struct group_from){.path = path,
+                               .places = placed_places(&in->listed.placed.train),
                                .source.table = in->config.table,
                                .id = in->schema.id,
                                .column = in->config.group};
@@ -238,6 +241,7 @@ static enum status read_persons(struct party_inputs *in, struct error *err)
     enum status s = group_read(&g, &from, &in->train, err);
 
     from.path = in->config.data_test;
+    from.places = placed_places(&in->listed.placed.test);
     if (s == STATUS_OK && in->test.rows > 0)
         s = group_read(&g, &from, &in->test, err);
     if (s == STATUS_OK)
@@ -264,8 +268,11 @@ static bool rows_may_decide(const struct config_party *c)
 static enum status read_places(const struct party_inputs *in, uint32_t **place, struct error *err)
 {
     const struct config_party *c = &in->config;
-    const struct group_from from = {
-        .path = c->data_train, .source.table = c->table, .id = in->schema.id, .column = c->time};
+    const struct group_from from = {.path = c->data_train,
+                                    .places = placed_places(&in->listed.placed.train),
+                                    .source.table = c->table,
+                                    .id = in->schema.id,
+                                    .column = c->time};
 
     if (!(c->validate > 0) || c->validate_by != VALIDATE_TIME)
         return STATUS_OK;
@@ -350,12 +357,13 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
 {
     const struct config_party *c = &in->config;
     const bool decide = rows_may_decide(c);
-    const struct intake_want want = {.source.table = c->table,
-                                     .group = c->group[0] != 0 ? c->group : NULL,
-                                     .time = c->time[0] != 0 ? c->time : NULL,
-                                     .kind = decide ? SCHEMA_AUTO : SCHEMA_NUMBER,
-                                     .complete = !decide,
-                                     .limits = &INTAKE_LIMITS};
+    struct intake_want want = {.source.table = c->table,
+                               .places = placed_places(&in->listed.placed.train),
+                               .group = c->group[0] != 0 ? c->group : NULL,
+                               .time = c->time[0] != 0 ? c->time : NULL,
+                               .kind = decide ? SCHEMA_AUTO : SCHEMA_NUMBER,
+                               .complete = !decide,
+                               .limits = &INTAKE_LIMITS};
     enum status s = c->schema[0] != 0 ? load_schema(in, err) : STATUS_OK;
 
     if (s == STATUS_OK)
@@ -366,6 +374,7 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
         s = fit_schema(in, *place, err);
     if (s != STATUS_OK || c->data_test[0] == 0)
         return s;
+    want.places = placed_places(&in->listed.placed.test);
     s = intake_read(&in->test, &in->schema, c->data_test, &want, err);
     return s == STATUS_OK ? same_columns(in, err) : s;
 }
@@ -433,16 +442,39 @@ static enum status keep_back(struct party_inputs *in, const uint32_t *place, str
     return s;
 }
 
+/* data.alignment and that of the test rows. */
+static enum status open_places(struct party_inputs *in, struct error *err)
+{
+    const struct config_party *c = &in->config;
+    const struct placed_names names = {.key = "data",
+                                       .train = c->data_alignment,
+                                       .test = c->data_alignment_test,
+                                       .test_file = c->data_test,
+                                       .by_order =
+                                           c->validate > 0 && c->validate_by == VALIDATE_ORDER};
+
+    const enum status s = placed_open_pair(&in->listed.placed, c->state, &names, err);
+
+    return s == STATUS_OK ? absent_check(&in->listed.placed, c, err) : s;
+}
+
 enum status party_inputs_read(struct party_inputs *in, struct error *err)
 {
     const char *column = in->config.group;
     uint32_t *place = NULL;
-    enum status s = read_tables(in, &place, err);
+    enum status s = open_places(in, err);
+
+    if (s == STATUS_OK)
+        s = read_tables(in, &place, err);
 
     if (s == STATUS_OK && column[0] != 0)
         s = read_persons(in, err);
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
         s = read_labels(in, err);
+    if (s == STATUS_OK) {
+        placed_show(&in->listed.placed.train, &in->train, in->config.data_train);
+        placed_show(&in->listed.placed.test, &in->test, in->config.data_test);
+    }
     if (s == STATUS_OK && in->config.validate > 0)
         s = keep_back(in, place, err);
     mem_free(place);
@@ -456,6 +488,9 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         s = check_kept(in, err);
     if (s == STATUS_OK)
         limit_tables(in);
+    if (s == STATUS_OK)
+        s = absent_fill(&in->listed.placed, &in->train, &in->test, in->config.validate, err);
+    placed_close_pair(&in->listed.placed);
     return s;
 }
 
@@ -547,6 +582,7 @@ enum status party_inputs_listed(struct party_inputs *in, bool alone, struct erro
 void party_inputs_deinit(struct party_inputs *in)
 {
     idlist_deinit(&in->listed.ids);
+    placed_close_pair(&in->listed.placed);
     table_deinit(&in->train);
     table_deinit(&in->test);
     table_deinit(&in->labels);

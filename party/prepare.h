@@ -10,16 +10,18 @@
 #include "common/crypto/sign.h"
 #include "common/daemon/idlist.h"
 #include "common/daemon/package.h"
+#include "common/daemon/placed.h"
 #include "common/data/scale.h"
 #include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
 #include "party/persons.h"
 
-/* The ids of align.table; n 0: there is none. */
+/* For alignments. */
 struct party_listed {
-    bool alone; /* for one alignment, and nothing else */
-    struct idlist ids;
+    bool alone;                /* for one, and nothing else */
+    struct idlist ids;         /* of align.table; n 0: there is none */
+    struct placed_pair placed; /* data.alignment and that of the test rows, while tables are read */
 };
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */

@@ -231,8 +231,17 @@ static enum status read_from(struct server_inputs *in, struct error *err)
 /* Labels, the plan as they make it, and what is asked of both. */
 static enum status read_data(struct server_inputs *in, struct error *err)
 {
-    enum status s = server_targets_read(&in->target, &in->config, &in->train, &in->test, err);
+    const struct config_server *c = &in->config;
+    const struct placed_names names = {.key = "labels",
+                                       .train = c->labels_alignment,
+                                       .test = c->labels_alignment_test,
+                                       .test_file = c->labels_test,
+                                       .by_order = c->plan.data.validate > 0 &&
+                                                   c->plan.data.validate_by == VALIDATE_ORDER};
+    enum status s = placed_open_pair(&in->target.placed, in->home, &names, err);
 
+    if (s == STATUS_OK)
+        s = server_targets_read(&in->target, &in->config, &in->train, &in->test, err);
     if (s == STATUS_OK)
         s = resolve_plan(in, err);
     if (s == STATUS_OK)
@@ -405,6 +414,21 @@ static enum status print_bytes(const struct plan *p, const struct secagg_shape *
         shape->segments + shape->privacy, p->shape.parties - shape->segments - shape->privacy);
 }
 
+/* Rows that are in no place, of either file. */
+static enum status print_left(const struct server_inputs *in, struct buf *out)
+{
+    const struct config_server *c = &in->config;
+    enum status s = STATUS_OK;
+
+    if (c->labels_alignment[0] != 0)
+        s = buf_printf(out, "# alignment %s leaves out %zu rows of %s\n", c->labels_alignment,
+                       in->train.own.left, c->labels_train);
+    if (s == STATUS_OK && c->labels_alignment_test[0] != 0)
+        s = buf_printf(out, "# alignment %s leaves out %zu rows of %s\n", c->labels_alignment_test,
+                       in->test.own.left, c->labels_test);
+    return s;
+}
+
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
 {
     const struct plan *p = &in->config.plan;
@@ -432,6 +456,8 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
         s = buf_printf(out, ", %u outputs\n# %llu training steps of %u rows, %llu evaluations\n",
                        p->shape.outputs, (unsigned long long)agenda.steps, p->training.batch,
                        (unsigned long long)agenda.sweeps);
+    if (s == STATUS_OK)
+        s = print_left(in, out);
     if (s == STATUS_OK)
         s = server_targets_print(&in->target, out);
     if (s == STATUS_OK)

@@ -498,11 +498,12 @@ enum status server_results_scores(const struct server_results *r, struct server_
     out.calibrated = scored_at_end(server_session_report(s))->calibrated;
     st = scores_open(&out, r->options->scores, true, err);
     for (size_t i = 0; i < test->rows && st == STATUS_OK; i++) {
-        const char *id = table_id(test, i);
+        size_t n;
+        const char *id = placed_own_id(&r->in->target.placed.test, test, i, &n);
 
         if (validate_row(&r->in->target.validate, i))
             continue;
-        scores_put(&out, id, strlen(id), r->in->target.test + i * out.targets,
+        scores_put(&out, id, n, r->in->target.test + i * out.targets,
                    t.prob + (size_t)t.at[i] * t.outputs);
     }
     if (st == STATUS_OK)

@@ -24,6 +24,13 @@ static enum status take_values(float **target, const struct table *t, const char
     return STATUS_OK;
 }
 
+/* Of one of the two files of c. */
+static const struct places *places_of(const struct server_targets *to,
+                                      const struct config_server *c, const char *path)
+{
+    return placed_places(path == c->labels_train ? &to->placed.train : &to->placed.test);
+}
+
 static enum status read_several(struct server_targets *to, struct config_server *c,
                                 const char *path, struct table *t, struct error *err)
 {
@@ -33,6 +40,7 @@ static enum status read_several(struct server_targets *to, struct config_server 
         .n = c->labels_columns.n,
         .group = c->labels_group[0] != 0 ? c->labels_group : NULL,
         .time = c->labels_time[0] != 0 ? c->labels_time : NULL,
+        .places = places_of(to, c, path),
     };
     enum status s;
 
@@ -72,6 +80,7 @@ static enum status read_one(struct server_targets *to, struct config_server *c, 
         .positive = c->labels_positive,
         .group = c->labels_group[0] != 0 ? c->labels_group : NULL,
         .time = c->labels_time[0] != 0 ? c->labels_time : NULL,
+        .places = places_of(to, c, path),
     };
     enum status s = classes_read(&to->classes, t, path, &want, err);
 
@@ -90,7 +99,8 @@ static enum status read_one(struct server_targets *to, struct config_server *c, 
 static enum status read_file(struct server_targets *to, struct config_server *c, const char *path,
                              struct table *t, float **target, struct error *err)
 {
-    const struct group_from from = {.path = path, .column = c->labels_group};
+    const struct group_from from = {
+        .path = path, .places = places_of(to, c, path), .column = c->labels_group};
     enum status s = task_of(&c->plan)->scores == TASK_OF_LABELS ? read_several(to, c, path, t, err)
                                                                 : read_one(to, c, path, t, err);
 
@@ -106,7 +116,9 @@ static enum status read_file(struct server_targets *to, struct config_server *c,
 static enum status split(struct server_targets *t, const struct config_server *c,
                          struct table *train, struct table *test, struct error *err)
 {
-    const struct group_from from = {.path = c->labels_train, .column = c->labels_time};
+    const struct group_from from = {.path = c->labels_train,
+                                    .places = placed_places(&t->placed.train),
+                                    .column = c->labels_time};
     const struct plan *p = &c->plan;
     uint32_t *place = NULL;
     struct validate_rule rule = {p->data.validate, p->data.validate_by, &t->group, NULL};
@@ -164,6 +176,10 @@ enum status server_targets_read(struct server_targets *t, struct config_server *
 
     if (s == STATUS_OK && c->labels_test[0] != 0)
         s = read_file(t, c, c->labels_test, test, &t->test, err);
+    if (s == STATUS_OK) {
+        placed_show(&t->placed.train, train, c->labels_train);
+        placed_show(&t->placed.test, test, c->labels_test);
+    }
     if (s == STATUS_OK && c->plan.data.validate > 0)
         s = keep_back(t, c, train, test, err);
     return s;
@@ -223,6 +239,7 @@ enum status server_targets_check(const struct server_targets *t, const struct pl
 void server_targets_deinit(struct server_targets *t)
 {
     validate_deinit(&t->validate);
+    placed_close_pair(&t->placed);
     group_deinit(&t->group);
     classes_deinit(&t->classes);
     labels_deinit(&t->labels);

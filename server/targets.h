@@ -11,6 +11,7 @@
 #include "common/config/config.h"
 #include "common/data/classes.h"
 #include "common/data/group.h"
+#include "common/daemon/placed.h"
 #include "common/data/labels.h"
 #include "common/data/table.h"
 #include "common/data/validate.h"
@@ -20,15 +21,17 @@
 struct server_targets {
     float *train, *test; /* of the rows of both tables, `width` each */
     uint32_t width;
-    bool several;           /* labels of a row */
-    struct classes classes; /* of labels that are texts */
-    struct labels labels;   /* several of each row */
-    struct group group;     /* labels.group: whose the rows of both files are, as they were read */
+    bool several;              /* labels of a row */
+    struct classes classes;    /* of labels that are texts */
+    struct labels labels;      /* several of each row */
+    struct placed_pair placed; /* labels.alignment, and that of the test rows; by prepare.c */
+    struct group group; /* labels.group: whose the rows of both files are, as they were read */
     struct validate validate; /* which of the test rows are kept back */
 };
 
-/* The label files of c into the tables and t, which is zeroed; then the rows to choose by leave
- * `train` for `test`.  The plan's shape.outputs and shape.validate_rows become those of the labels.
+/* The label files of c into the tables and t, which is zeroed but for `placed`; then the rows to
+ * choose by leave `train` for `test`.  The plan's shape.outputs and shape.validate_rows become
+ * those of the labels.
  */
 enum status server_targets_read(struct server_targets *t, struct config_server *c,
                                 struct table *train, struct table *test,

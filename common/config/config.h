@@ -101,6 +101,9 @@ struct config_server {
     uint32_t checkpoint_rounds; /* with a state_key only */
     bool stand;                 /* one job after another, from a queue under state */
     char labels_train[CONFIG_PATH_MAX], labels_test[CONFIG_PATH_MAX];
+    /* Which rows of them: names of alignments; "": all, by their ids. */
+    char labels_alignment[CONFIG_ALIGN_NAME_MAX + 1],
+        labels_alignment_test[CONFIG_ALIGN_NAME_MAX + 1];
     char labels_positive[CONFIG_COLUMN_MAX]; /* the text of class 1; "": classes by their texts */
     char labels_group[CONFIG_COLUMN_MAX];    /* whose rows they are; "": nobody says */
     char labels_time[CONFIG_COLUMN_MAX];     /* when they were */
@@ -180,6 +183,7 @@ struct config_party {
     uint32_t checkpoint_rounds; /* with a state_key only */
     bool stand;                 /* one job after another, as the server offers them */
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
+    char data_alignment[CONFIG_ALIGN_NAME_MAX + 1], data_alignment_test[CONFIG_ALIGN_NAME_MAX + 1];
     char data_predict[CONFIG_PATH_MAX]; /* "": none; takes part in no prediction */
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
     char labels_positive[CONFIG_COLUMN_MAX];

@@ -147,6 +147,13 @@ static const struct key server_keys[] = {
     {"labels.train", KEY_SOURCE, SERVER(labels_train), .help = "Labels of the training rows."},
     {"labels.test", KEY_SOURCE, SERVER(labels_test), .fallback = "",
      .help = "Labels of the test rows; left out: nothing is tested."},
+    {"labels.alignment", KEY_ALIGNMENT, SERVER(labels_alignment), .fallback = "",
+     .help = "An alignment that this side has taken part in (state/alignments/NAME): the training "
+             "rows are those of labels.train that are in it, in its order, and their places there "
+             "are what is compared with the others'; left out: all rows, by their ids."},
+    {"labels.alignment_test", KEY_ALIGNMENT, SERVER(labels_alignment_test), .fallback = "",
+     .help = "Another one, of the rows of labels.test: needed where labels.alignment is given and "
+             "there is a labels.test."},
     {"labels.positive", KEY_TEXT, SERVER(labels_positive), .fallback = "",
      .help =
          "The label that is class 1, all others being class 0; left out: labels that are numbers "
@@ -264,6 +271,14 @@ static const struct key party_keys[] = {
              "odbc:DSN/TABLE (docs/tables.md)."},
     {"data.test", KEY_SOURCE, PARTY(data_test), .fallback = "",
      .help = "Columns of the test rows; left out: none."},
+    {"data.alignment", KEY_ALIGNMENT, PARTY(data_alignment), .fallback = "",
+     .help = "An alignment that this party has taken part in (state/alignments/NAME): the training "
+             "rows are those of data.train (and data.labels.train) that are in it, in its order, "
+             "and their places there are what is compared with the others'; the ledger charges "
+             "ids, as ever.  Left out: all rows, by their ids."},
+    {"data.alignment_test", KEY_ALIGNMENT, PARTY(data_alignment_test), .fallback = "",
+     .help = "Another one, of the rows of data.test: needed where data.alignment is given and "
+             "there is a data.test."},
     {"data.validate", KEY_REAL, PARTY(validate), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "The share of the training rows that is not trained on, as the server's plan has it."},
     {"data.validate_by", KEY_CHOICE, PARTY(validate_by), .choices = plan_validates,

@@ -29,12 +29,13 @@ enum key_type {
     KEY_SCALE,   /* one of choices, or a path */
     KEY_ADDRESS, /* char[CONFIG_PATH_MAX]: host:port, port >= lo */
     KEY_COLUMN,  /* char[CONFIG_COLUMN_MAX]: a name in the header of a table */
-    KEY_TEXT,    /* char[CONFIG_COLUMN_MAX]: printable UTF-8, as in a cell of a table */
-    KEY_SHA256,  /* char[65]: 64 lowercase hex digits */
-    KEY_WIDTHS,  /* struct plan_widths, each width in [lo, hi] */
-    KEY_NAMES,   /* struct config_names */
-    KEY_SET,     /* bool[number of choices] */
-    KEY_DELAY,   /* delay_kind and delay_s of struct config_inject; seconds in [lo, hi] */
+    KEY_ALIGNMENT, /* char[CONFIG_ALIGN_NAME_MAX + 1]: the name of one (key_text_is_alignment) */
+    KEY_TEXT,      /* char[CONFIG_COLUMN_MAX]: printable UTF-8, as in a cell of a table */
+    KEY_SHA256,    /* char[65]: 64 lowercase hex digits */
+    KEY_WIDTHS,    /* struct plan_widths, each width in [lo, hi] */
+    KEY_NAMES,     /* struct config_names */
+    KEY_SET,       /* bool[number of choices] */
+    KEY_DELAY,     /* delay_kind and delay_s of struct config_inject; seconds in [lo, hi] */
 };
 
 struct key {

@@ -18,6 +18,7 @@ bool key_print_needed(const struct key *k, const void *field)
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_ALIGNMENT:
     case KEY_SHA256: return *(const char *)field != 0;
     case KEY_TEXT: return *(const char *)field != 0 || k->fallback[0] != 0;
     case KEY_AUTO:
@@ -125,6 +126,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_SOURCE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_ALIGNMENT:
     case KEY_TEXT:
     case KEY_SHA256: return key_print_quoted(field, out);
     case KEY_WIDTHS: return print_widths(field, out);

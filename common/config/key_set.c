@@ -258,6 +258,15 @@ static bool set_column(const struct key_value_item *item, char *out, struct key_
     return true;
 }
 
+static bool set_alignment(const struct key_value_item *item, char *out, struct key_set_fault *f)
+{
+    if (item->text[0] != 0 && !key_text_is_alignment(item->text))
+        return refuse(f, "the name of an alignment: 1 to %d of a-z, 0-9 and '-', and not asked",
+                      CONFIG_ALIGN_NAME_MAX);
+    memcpy(out, item->text, strlen(item->text) + 1);
+    return true;
+}
+
 static bool set_text(const struct key_value_item *item, char *out, struct key_set_fault *f)
 {
     const size_t n = strlen(item->text);
@@ -367,6 +376,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_SOURCE:
     case KEY_SCALE: return set_path(k, item, dir, field, f);
     case KEY_ADDRESS: return set_address(k, item, field, f);
+    case KEY_ALIGNMENT: return set_alignment(item, field, f);
     case KEY_COLUMN: return set_column(item, field, f);
     case KEY_TEXT: return set_text(item, field, f);
     case KEY_SHA256: return set_sha256(item, field, f);

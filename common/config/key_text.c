@@ -3,6 +3,7 @@
  */
 #include "common/config/key_text.h"
 
+#include "common/config/config.h"
 #include "common/config/number.h"
 
 #include <stddef.h>
@@ -94,4 +95,13 @@ bool key_text_is_address(const char *text, unsigned port_min)
 bool key_text_is_server(const char *text)
 {
     return strncmp(text, "postgres:", 9) == 0 || strncmp(text, "odbc:", 5) == 0;
+}
+
+bool key_text_is_alignment(const char *text)
+{
+    const size_t n = strlen(text);
+
+    /* The count of alignments is a file of that name beside their results (aligned_count). */
+    return n >= 1 && n <= CONFIG_ALIGN_NAME_MAX && strcmp(text, "asked") != 0 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }

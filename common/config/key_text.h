@@ -23,6 +23,9 @@ extern const char key_text_hidden[]; /* what to say about that line */
 /* Does it name a table of a database server, and no file: postgres:SERVICE or odbc:DSN, and perhaps
  * /TABLE or /SCHEMA/TABLE?  (A file of such a name is ./postgres:...) */
 bool key_text_is_server(const char *text);
+/* The name of an alignment: 1 to CONFIG_ALIGN_NAME_MAX of a-z, 0-9 and '-', and not that of the
+ * file that counts them. */
+bool key_text_is_alignment(const char *text);
 /* host:port or [v6]:port with port_min <= port <= 65535. */
 bool key_text_is_address(const char *text, unsigned port_min);
 

@@ -169,7 +169,7 @@ static bool is_literal(const struct key *k, const char *text)
 {
     bool textual = k->type == KEY_PATH || k->type == KEY_SOURCE || k->type == KEY_SCALE ||
                    k->type == KEY_ADDRESS || k->type == KEY_SHA256 || k->type == KEY_COLUMN ||
-                   k->type == KEY_TEXT;
+                   k->type == KEY_TEXT || k->type == KEY_ALIGNMENT;
 
     return text[0] == 0 || (textual && text[0] != '"' && text[0] != '\'');
 }

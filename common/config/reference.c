@@ -38,6 +38,7 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_SOURCE: snprintf(out, size, "path or server"); return;
     case KEY_SCALE: snprintf(out, size, "%s or a path", choices); return;
     case KEY_ADDRESS: snprintf(out, size, "host:port, port in [%.0f, 65535]", k->lo); return;
+    case KEY_ALIGNMENT: snprintf(out, size, "the name of an alignment"); return;
     case KEY_COLUMN: snprintf(out, size, "the name of a column"); return;
     case KEY_TEXT: snprintf(out, size, "text"); return;
     case KEY_SHA256: snprintf(out, size, "64 lowercase hex digits"); return;

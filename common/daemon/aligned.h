@@ -2,12 +2,14 @@
  *
  *   alignments/asked   how many this side has taken part in, those that came to nothing among them
  *   alignments/NAME    the rows in their order: a header, an empty line, and this side's spelling
- *                      of each id, one a line; of labelled rows an empty line for each that this
- *                      side does not have
+ *                      of each id, one a line; under duplicates all, before it, how many rows of
+ *                      its id come before, and a tab; of labelled rows an empty line for each that
+ *                      this side does not have
  *
  * The header says how many there are, as `common N` or `labelled N`, and the digest of what all
  * sides have seen alike (align_member_transcript): two sides whose files have one digest have one
- * order.
+ * order.  It also says how cells became ids, by which rows of other tables are found (placed.h),
+ * and has the digest of all the rest of the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,5 +29,23 @@ struct aligned_result {
 };
 enum status aligned_keep(const char *state, const struct idlist *l, const struct aligned_result *r,
                          struct error *err) MUST_USE;
+
+/* Read again. */
+struct aligned {
+    char path[CONFIG_PATH_MAX], name[CONFIG_ALIGN_NAME_MAX + 1];
+    uint8_t transcript[32];
+    struct config_align as; /* key, form and duplicates, and nothing else */
+    uint32_t columns, n;
+    bool labelled; /* this side may lack some */
+    struct buf text;
+    size_t *at;           /* n: where each spelling begins in `text` */
+    uint32_t *size;       /* n: its bytes; 0: this side does not have that row */
+    uint32_t *occurrence; /* n: rows of its id that are before */
+};
+/* STATUS_CONFIG: there is none of that name.  STATUS_DATA: it is not as aligned_keep has written
+ * it, or has no rows. */
+enum status aligned_load(struct aligned *a, const char *state, const char *name,
+                         struct error *err) MUST_USE;
+void aligned_deinit(struct aligned *a); /* wipes; safe on a zeroed struct */
 
 #endif

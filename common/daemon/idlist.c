@@ -3,7 +3,6 @@
  */
 #include "common/daemon/idlist.h"
 
-#include "common/align/member.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
@@ -19,8 +18,7 @@ enum { TEXT_MAX = 1 << 30 };
 struct reading {
     struct idlist *l;
     struct source source;
-    size_t column[CONFIG_ALIGN_COLUMNS_MAX];
-    struct normal_rule rule;
+    struct idlist_form form;
     size_t rows_max, at_max;
 };
 
@@ -42,43 +40,77 @@ static enum status spell(struct buf *out, const char *text, size_t n, bool sever
     return s == STATUS_OK ? buf_append(out, "\"", 1) : s;
 }
 
-static enum status add_cell(struct reading *r, struct digest *d, uint32_t k, struct error *err)
+/* 0: no id. */
+static size_t add_form(struct digest *d, const char *text, size_t n, const struct normal_rule *rule)
+{
+    uint8_t form[NORMAL_OUT_MAX], word[4];
+    const size_t got = normal_text(form, text, n, rule);
+
+    if (got != SIZE_MAX) {
+        le_put(word, got, sizeof word);
+        digest_update(d, word, sizeof word);
+        digest_update(d, form, got);
+    }
+    secret_wipe(form, sizeof form);
+    return got;
+}
+
+static enum status add_cell(const struct idlist_form *f, const struct source *source,
+                            struct digest *d, struct buf *out, uint32_t k, struct error *err)
 {
     static const char controls[] = "\t\r\n\v\f";
-    const size_t column = r->column[k];
+    const size_t column = f->column[k];
     char number[SOURCE_NUMBER_MAX];
-    uint8_t form[NORMAL_OUT_MAX], word[4];
     size_t n;
-    const char *text = source_text(&r->source.cell[column], number, &n);
-    const size_t got = normal_text(form, text, n, &r->rule);
+    const char *text = source_text(&source->cell[column], number, &n);
+    const size_t got = add_form(d, text, n, &f->rule);
     enum status s = STATUS_OK;
 
     if (got == SIZE_MAX)
-        return source_fault(&r->source, column,
+        return source_fault(source, column,
                             "no id: longer than 256 bytes, no UTF-8, or a control character", err);
     if (got == 0)
-        return source_fault(&r->source, column, "an empty id", err);
-    le_put(word, got, sizeof word);
-    digest_update(d, word, sizeof word);
-    digest_update(d, form, got);
-    secret_wipe(form, sizeof form);
+        return source_fault(source, column, "an empty id", err);
     /* As it stands, but for what would end a line: white space, or it would be no id. */
     while (n > 0 && strchr(controls, text[n - 1]) != NULL)
         n--;
     for (; n > 0 && strchr(controls, *text) != NULL; text++)
         n--;
     if (k > 0)
-        s = buf_append(&r->l->text, ",", 1);
-    return s == STATUS_OK ? spell(&r->l->text, text, n, r->l->columns > 1) : s;
+        s = buf_append(out, ",", 1);
+    return s == STATUS_OK ? spell(out, text, n, f->columns > 1) : s;
+}
+
+static void begin_id(struct digest *d, const struct idlist_form *f)
+{
+    uint8_t word[4];
+
+    digest_begin(d);
+    digest_update(d, "vfl/align/id/1", 14);
+    le_put(word, f->columns, sizeof word);
+    digest_update(d, word, sizeof word);
+}
+
+enum status idlist_form_row(const struct idlist_form *f, const struct source *source,
+                            uint8_t id[ALIGN_ROW_BYTES], struct buf *text, struct error *err)
+{
+    struct digest d;
+    enum status s = STATUS_OK;
+
+    begin_id(&d, f);
+    for (uint32_t k = 0; k < f->columns && s == STATUS_OK; k++)
+        s = add_cell(f, source, &d, text, k, err);
+    digest_final(&d, id);
+    digest_deinit(&d);
+    return s;
 }
 
 static enum status add_row(struct reading *r, struct error *err)
 {
     struct idlist *l = r->l;
-    struct digest d;
-    uint8_t word[4], *rows = mem_room(l->rows, &r->rows_max, l->n + 1, ALIGN_ROW_BYTES);
+    uint8_t *rows = mem_room(l->rows, &r->rows_max, l->n + 1, ALIGN_ROW_BYTES);
     size_t *at;
-    enum status s = STATUS_OK;
+    enum status s;
 
     if (rows == NULL)
         return STATUS_MEMORY;
@@ -90,19 +122,62 @@ static enum status add_row(struct reading *r, struct error *err)
     if (l->n == ALIGN_IDS_MAX)
         return source_fail(&r->source, err, "more ids than one alignment has: %d are the most",
                            ALIGN_IDS_MAX);
-    digest_begin(&d);
-    digest_update(&d, "vfl/align/id/1", 14);
-    le_put(word, l->columns, sizeof word);
-    digest_update(&d, word, sizeof word);
-    for (uint32_t k = 0; k < l->columns && s == STATUS_OK; k++)
-        s = add_cell(r, &d, k, err);
-    digest_final(&d, l->rows + (size_t)l->n * ALIGN_ROW_BYTES);
-    digest_deinit(&d);
+    s = idlist_form_row(&r->form, &r->source, l->rows + (size_t)l->n * ALIGN_ROW_BYTES, &l->text,
+                        err);
     if (s == STATUS_OK)
         s = buf_append(&l->text, "\n", 1);
     l->n++;
     l->at[l->n] = l->text.len;
     return s;
+}
+
+/* --- a spelling, as it was written --- */
+
+/* A cell of CSV from *at on, without its quotes, into `cell`, which has room for all of it; *at is
+ * behind it then. */
+static size_t read_cell(char *cell, const char *text, size_t n, size_t *at)
+{
+    const bool quoted = *at < n && text[*at] == '"';
+    size_t used = 0;
+
+    for (*at += quoted; *at < n; ++*at) {
+        if (!quoted && text[*at] == ',')
+            break;
+        if (quoted && text[*at] == '"') {
+            if (*at + 1 == n || text[*at + 1] != '"') {
+                ++*at;
+                break;
+            }
+            ++*at;
+        }
+        cell[used++] = text[*at];
+    }
+    return used;
+}
+
+bool idlist_form_spelling(const struct idlist_form *f, const char *text, size_t n,
+                          uint8_t id[ALIGN_ROW_BYTES])
+{
+    char cell[IDLIST_SPELLING_MAX];
+    struct digest d;
+    size_t at = 0;
+    bool fits = n <= sizeof cell;
+
+    begin_id(&d, f);
+    for (uint32_t k = 0; k < f->columns && fits; k++) {
+        size_t used = n, got;
+
+        if (f->columns > 1)
+            used = read_cell(cell, text, n, &at);
+        got = add_form(&d, f->columns > 1 ? cell : text, used, &f->rule);
+        fits = got > 0 && got != SIZE_MAX;
+        if (f->columns > 1 && k + 1 < f->columns)
+            fits = fits && at < n && text[at++] == ',';
+    }
+    digest_final(&d, id);
+    digest_deinit(&d);
+    secret_wipe(cell, sizeof cell);
+    return fits && (f->columns == 1 || at == n);
 }
 
 /* --- duplicates --- */
@@ -135,7 +210,7 @@ static bool count_occurrences(const struct idlist *l, uint32_t *order, uint32_t 
     return any;
 }
 
-static void number_row(uint8_t row[ALIGN_ROW_BYTES], uint32_t occurrence)
+void idlist_number(uint8_t row[ALIGN_ROW_BYTES], uint32_t occurrence)
 {
     struct digest d;
     uint8_t word[4];
@@ -188,43 +263,56 @@ static enum status judge_duplicates(struct idlist *l, const struct config_align 
             leave_out(l, occurrence);
     }
     for (uint32_t i = 0; s == STATUS_OK && i < l->n; i++)
-        number_row(l->rows + (size_t)i * ALIGN_ROW_BYTES,
-                   c->duplicates == CONFIG_DUPLICATES_ALL ? occurrence[i] : 0);
+        idlist_number(l->rows + (size_t)i * ALIGN_ROW_BYTES,
+                      c->duplicates == CONFIG_DUPLICATES_ALL ? occurrence[i] : 0);
     mem_free(order);
-    mem_free(occurrence);
+    if (c->duplicates == CONFIG_DUPLICATES_ALL)
+        l->occurrence = occurrence;
+    else
+        mem_free(occurrence);
     return s;
 }
 
 /* --- the table --- */
 
-static enum status find_column(struct reading *r, const char *name, struct error *err)
+static enum status find_column(struct idlist_form *f, const struct source *source, const char *name,
+                               struct error *err)
 {
-    if (r->l->columns == CONFIG_ALIGN_COLUMNS_MAX)
+    if (f->columns == CONFIG_ALIGN_COLUMNS_MAX)
         return error_set(err, STATUS_CONFIG, "align.key: %d columns are the most",
                          CONFIG_ALIGN_COLUMNS_MAX);
-    r->column[r->l->columns] = source_column(&r->source, name);
-    if (r->column[r->l->columns] == r->source.cols)
-        return error_set(err, STATUS_DATA, "%s: no column \"%s\" (align.key)", r->source.path,
-                         name);
-    r->l->columns++;
+    f->column[f->columns] = source_column(source, name);
+    if (f->column[f->columns] == source->cols)
+        return error_set(err, STATUS_DATA, "%s: no column \"%s\" (align.key)", source->path, name);
+    f->columns++;
     return STATUS_OK;
 }
 
+void idlist_form_of(struct idlist_form *f, const struct config_align *c)
+{
+    *f = (struct idlist_form){.rule = {c->trim, c->fold,
+                                       c->unicode == CONFIG_UNICODE_NFC    ? NORMAL_NFC
+                                       : c->unicode == CONFIG_UNICODE_NFKC ? NORMAL_NFKC
+                                                                           : NORMAL_BYTES}};
+}
+
 /* A column whose name is all of the key comes first, commas in it or not. */
-static enum status find_columns(struct reading *r, const struct config_align *c, struct error *err)
+enum status idlist_form_find(struct idlist_form *f, const struct config_align *c,
+                             const struct source *source, struct error *err)
 {
     const char *key = c->key[0] == 0 ? "id" : c->key;
     enum status s = STATUS_OK;
 
-    if (source_column(&r->source, key) < r->source.cols)
-        return find_column(r, key, err);
+    idlist_form_of(f, c);
+    if (source_column(source, key) < source->cols)
+        return find_column(f, source, key, err);
     for (const char *at = key; at != NULL && s == STATUS_OK;) {
         const size_t n = strcspn(at, ",");
         char name[CONFIG_COLUMN_MAX];
 
         memcpy(name, at, n);
         name[n] = 0;
-        s = find_column(r, name, err);
+        s = find_column(f, source, name, err);
         at = at[n] == ',' ? at + n + 1 : NULL;
     }
     return s;
@@ -248,19 +336,16 @@ static enum status read_rows(struct reading *r, struct error *err)
 enum status idlist_read(struct idlist *l, const struct config_align *c, struct error *err)
 {
     const struct source_options options = {.table = NULL};
-    struct reading r = {.l = l,
-                        .rule = {c->trim, c->fold,
-                                 c->unicode == CONFIG_UNICODE_NFC    ? NORMAL_NFC
-                                 : c->unicode == CONFIG_UNICODE_NFKC ? NORMAL_NFKC
-                                                                     : NORMAL_BYTES}};
+    struct reading r = {.l = l};
     struct error none = {0};
     enum status s;
 
-    *l = (struct idlist){.n = 0};
+    *l = (struct idlist){.as = *c};
     buf_init(&l->text, TEXT_MAX);
     s = source_open(&r.source, c->table, &options, &none);
     if (s == STATUS_OK)
-        s = find_columns(&r, c, &none);
+        s = idlist_form_find(&r.form, c, &r.source, &none);
+    l->columns = r.form.columns;
     if (s == STATUS_OK)
         s = read_rows(&r, &none);
     if (s == STATUS_OK)
@@ -279,6 +364,7 @@ void idlist_deinit(struct idlist *l)
         secret_wipe(l->rows, (size_t)l->n * ALIGN_ROW_BYTES);
     mem_free(l->rows);
     mem_free(l->at);
+    mem_free(l->occurrence);
     buf_deinit(&l->text);
     *l = (struct idlist){.n = 0};
 }

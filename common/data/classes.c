@@ -63,6 +63,7 @@ enum status classes_read(struct classes *c, struct table *t, const char *path,
     const struct intake_want want = {.labels = true,
                                      .group = as->group,
                                      .time = as->time,
+                                     .places = as->places,
                                      .kind = positive != NULL && positive[0] != 0 ? SCHEMA_CATEGORY
                                                                                   : SCHEMA_AUTO,
                                      .complete = true,
@@ -80,7 +81,7 @@ enum status classes_read(struct classes *c, struct table *t, const char *path,
             t->x[i] = (float)c->of[(uint32_t)t->x[i]];
         else
             s = error_set(err, STATUS_DATA, "%s: id \"%s\": a label that no training row has", path,
-                          table_id(t, i));
+                          table_own_id(t, i));
     }
     if (s != STATUS_OK)
         table_deinit(t);

@@ -7,6 +7,7 @@
 #ifndef COLONNADE_DATA_CLASSES_H
 #define COLONNADE_DATA_CLASSES_H
 
+#include "common/data/places.h"
 #include "common/data/schema.h"
 
 struct classes {
@@ -19,6 +20,7 @@ struct classes_want {
     const char *positive; /* NULL or "": none */
     const char *group;    /* columns beside the labels that are left out; NULL: none */
     const char *time;
+    const struct places *places; /* which rows are taken; NULL: all */
 };
 
 /* The label file, t->x being classes.  The first file of c decides: text makes classes in the order

@@ -29,6 +29,7 @@ struct reading {
     struct moment *moment; /* of t's rows, then */
     bool dated;            /* they are dates, no numbers */
     const struct table *t;
+    const struct places *places; /* which rows t has of it; NULL: all */
     struct source source;
     size_t id, column; /* of the source */
     size_t first;      /* row of g that is row 0 of t */
@@ -41,8 +42,12 @@ static enum status find_columns(struct reading *r, const struct group_from *from
 
     r->id = source_column(&r->source, id);
     r->column = source_column(&r->source, name);
-    if (r->id < r->source.cols && r->column < r->source.cols)
+    if (r->column < r->source.cols && r->places != NULL)
+        return r->places->begin(r->places->owner, &r->source, err);
+    if (r->column < r->source.cols && r->id < r->source.cols)
         return STATUS_OK;
+    if (r->places != NULL)
+        return source_fail(&r->source, err, "no column \"%s\"", name);
     return source_fail(&r->source, err, "no column \"%s\"", r->id < r->source.cols ? name : id);
 }
 
@@ -110,23 +115,47 @@ static enum status take_name(struct reading *r, size_t row, struct error *err)
                : source_fail(&r->source, err, "data.group: too many names, or no memory for them");
 }
 
-static enum status take_row(struct reading *r, struct error *err)
+/* Every place is a row of t, which is as it was read. */
+static enum status find_row(struct reading *r, size_t *row, bool *there, struct error *err)
 {
     char number[SOURCE_NUMBER_MAX];
+    uint32_t place;
+    enum status s;
+    const char *id;
     size_t n;
-    const char *id = source_text(&r->source.cell[r->id], number, &n);
-    const size_t row = table_find(r->t, id, n);
 
-    if (row == r->t->rows)
+    *there = true;
+    if (r->places == NULL) {
+        id = source_text(&r->source.cell[r->id], number, &n);
+        *row = table_find(r->t, id, n);
+        return STATUS_OK;
+    }
+    s = r->places->find(r->places->owner, &r->source, &place, err);
+    *there = s == STATUS_OK && place != PLACES_NONE;
+    *row = place;
+    return s;
+}
+
+static enum status take_row(struct reading *r, struct error *err)
+{
+    size_t row = 0;
+    bool there;
+    enum status s = find_row(r, &row, &there, err);
+
+    if (s != STATUS_OK || !there)
+        return s;
+    if (row >= r->t->rows)
         return changed(r, err);
-    return r->g != NULL ? take_name(r, row, err) : take_time(r, row, err);
+    s = r->g != NULL ? take_name(r, row, err) : take_time(r, row, err);
+    r->rows++;
+    return s;
 }
 
 static enum status read_rows(struct reading *r, struct error *err)
 {
     bool more;
 
-    for (;; r->rows++) {
+    for (;;) {
         enum status s = source_next(&r->source, &more, err);
 
         if (s == STATUS_OK && more)
@@ -157,7 +186,7 @@ static enum status read_column(struct reading *r, const struct group_from *from,
 enum status group_read(struct group *g, const struct group_from *from, const struct table *t,
                        struct error *err)
 {
-    struct reading r = {.g = g, .t = t, .first = g->rows};
+    struct reading r = {.g = g, .t = t, .places = from->places, .first = g->rows};
     uint32_t *at = mem_grow(g->at, g->rows * sizeof *at, (g->rows + t->rows) * sizeof *at);
 
     if (at == NULL)
@@ -199,8 +228,8 @@ size_t group_at_odds(const struct group *g, const struct table *a, const struct 
 {
     CHECK(g->of != NULL && g->rows == a->rows + b->rows);
     for (size_t i = 0; i < b->rows; i++) {
-        const char *id = table_id(b, i);
-        const size_t there = table_find(a, id, strlen(id));
+        const char *id = table_own_id(b, i);
+        const size_t there = table_find_own(a, id);
 
         if (there < a->rows && g->of[there] != g->of[a->rows + i])
             return i;
@@ -220,7 +249,8 @@ static int compare_moments(const void *a, const void *b)
 enum status group_places(uint32_t **place, const struct group_from *from, const struct table *t,
                          struct error *err)
 {
-    struct reading r = {.t = t, .moment = mem_alloc(t->rows, sizeof *r.moment)};
+    struct reading r = {
+        .t = t, .places = from->places, .moment = mem_alloc(t->rows, sizeof *r.moment)};
     enum status s = STATUS_MEMORY;
 
     *place = mem_alloc(t->rows, sizeof **place);

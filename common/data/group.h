@@ -10,6 +10,7 @@
 #define COLONNADE_DATA_GROUP_H
 
 #include "common/base/buf.h"
+#include "common/data/places.h"
 #include "common/data/source.h"
 #include "common/data/table.h"
 
@@ -24,7 +25,8 @@ struct group {
 struct group_from {
     const char *path;
     struct source_options source;
-    const char *id; /* the column of ids; NULL or "": `id` */
+    const char *id;              /* the column of ids; NULL or "": `id` */
+    const struct places *places; /* by which t was read, instead; NULL: none */
     const char *column;
 };
 

@@ -8,6 +8,7 @@
 #include "common/config/key_text.h"
 #include "common/data/decimal.h"
 #include "common/data/idx.h"
+#include "common/data/intake_header.h"
 #include "common/data/npy.h"
 #include "common/data/order.h"
 #include "common/data/text.h"
@@ -23,258 +24,6 @@ const struct intake_limits INTAKE_LIMITS = {
     .rows_max = TABLE_ROWS_MAX,
     .values_max = TABLE_VALUES_MAX,
 };
-
-struct intake {
-    struct source source;
-    struct table *t;
-    struct schema *schema;
-    const struct intake_want *want;
-    /* Columns of the source that are no features: the ids, and those that group.h reads, or
-     * source.cols. */
-    size_t id, group, time;
-    size_t *from;   /* schema->n: the column of the source that each one is */
-    bool made;      /* the schema is made of this source */
-    struct buf ids; /* becomes t->id_text */
-    uint64_t *line; /* where each row stands, for errors about two of them */
-    size_t room;    /* rows that t has memory for */
-    bool sorted;    /* every id so far stood behind the one before it */
-};
-
-static enum status no_memory(const struct intake *in, struct error *err)
-{
-    return error_set(err, STATUS_MEMORY, "%s: no memory for %zu rows of %zu columns",
-                     in->source.path, in->room, in->t->cols);
-}
-
-/* --- the header --- */
-
-/* Somebody has written that the table has it, and that it is none of this side's. */
-static bool says_label(const struct schema *s)
-{
-    size_t i = 0;
-
-    while (i < s->n && strcmp(s->column[i].name, "label") != 0)
-        i++;
-    return s->written && i < s->n && schema_width(&s->column[i]) == 0;
-}
-
-static bool is_feature(const struct intake *in, size_t column)
-{
-    return column != in->id && column != in->group && column != in->time;
-}
-
-/* Of one label: the ids, the labels, and whose rows they are, and of when. */
-static bool is_labels(const struct intake *in)
-{
-    const struct source *s = &in->source;
-    const size_t label = source_column(s, "label");
-
-    return s->cols == 2 + (size_t)(in->group < s->cols) + (size_t)(in->time < s->cols) &&
-           in->id == 0 && label < s->cols && is_feature(in, label);
-}
-
-/* The column of this name; NULL: there is none. */
-static enum status find_role(const struct source *s, const char *name, size_t *column,
-                             struct error *err)
-{
-    *column = name != NULL ? source_column(s, name) : s->cols;
-    return name == NULL || *column < s->cols ? STATUS_OK
-                                             : source_fail(s, err, "no column \"%s\"", name);
-}
-
-static enum status no_features(const struct intake *in, const char *id, struct error *err)
-{
-    const struct intake_want *w = in->want;
-    const struct source *s = &in->source;
-
-    if (w->group != NULL && w->time != NULL)
-        return source_fail(s, err, "no column besides %s, \"%s\" and \"%s\"", id, w->group,
-                           w->time);
-    if (w->group != NULL || w->time != NULL)
-        return source_fail(s, err, "no column besides %s and \"%s\"", id,
-                           w->group != NULL ? w->group : w->time);
-    return source_fail(s, err, "no column besides %s", id);
-}
-
-static enum status find_roles(struct intake *in, struct error *err)
-{
-    const struct intake_want *w = in->want;
-    const struct source *s = &in->source;
-    const char *id = in->schema->id[0] != 0 ? in->schema->id : w->id == NULL ? "id" : w->id;
-
-    size_t features = 0;
-    enum status found;
-
-    in->id = source_column(s, id);
-    if (in->id == s->cols && !w->numbered)
-        return source_fail(s, err, "no column \"%s\"", id);
-    found = find_role(s, w->group, &in->group, err);
-    if (found == STATUS_OK)
-        found = find_role(s, w->time, &in->time, err);
-    if (found != STATUS_OK)
-        return found;
-    if (in->time < s->cols && (in->time == in->id || in->time == in->group))
-        return source_fault(s, in->time, "one column cannot be the times and ids or names", err);
-    if (w->labels && !is_labels(in))
-        return source_fail(s, err,
-                           w->group != NULL || w->time != NULL
-                               ? "a label file has exactly the columns id,label, and those "
-                                 "of labels.group and labels.time"
-                               : "a label file has exactly the columns id,label");
-    if (!w->labels && !w->several && source_column(s, "label") < s->cols && !says_label(in->schema))
-        return source_fault(s, source_column(s, "label"),
-                            "labels belong to the server, in a file of their own", err);
-    for (size_t i = 0; i < s->cols; i++)
-        features += is_feature(in, i);
-    return features > 0 ? STATUS_OK : no_features(in, id, err);
-}
-
-/* Which columns are to be read, as a schema that knows no kinds yet. */
-static enum status make_schema(struct intake *in, size_t cols, struct error *err)
-{
-    struct schema *s = in->schema;
-
-    if (schema_init(s, cols) != STATUS_OK)
-        return no_memory(in, err);
-    for (size_t i = 0; i < cols; i++) {
-        struct schema_column *c = &s->column[i];
-
-        memcpy(c->name, in->source.names + in->from[i] * SOURCE_NAME_MAX, SOURCE_NAME_MAX);
-        c->kind = in->want->kind;
-        c->open = true;
-        if (in->want->complete)
-            c->missing = MISSING_REFUSED;
-    }
-    return STATUS_OK;
-}
-
-/* --- the columns of a schema, wherever they stand in this source --- */
-
-/* Of the source's names in order: the column called so; n: none. */
-static size_t named(const struct order_item *sorted, size_t n, const char *names, const char *name)
-{
-    const size_t len = strlen(name);
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const char *there = names + sorted[middle].at;
-        const int order = order_compare(there, strlen(there), name, len);
-
-        if (order == 0)
-            return sorted[middle].row;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return n;
-}
-
-static enum status find_columns(const struct intake *in, size_t *found, struct error *err)
-{
-    const struct source *s = &in->source;
-    struct order_item *sorted = mem_alloc(s->cols, sizeof *sorted);
-
-    if (sorted == NULL)
-        return no_memory(in, err);
-    for (size_t i = 0; i < s->cols; i++)
-        sorted[i] = order_item(s->names, (uint32_t)(i * SOURCE_NAME_MAX), (uint32_t)i);
-    order_sort(sorted, s->cols, s->names);
-    for (size_t i = 0; i < in->schema->n; i++)
-        found[i] = named(sorted, s->cols, s->names, in->schema->column[i].name);
-    mem_free(sorted);
-    return STATUS_OK;
-}
-
-/* What is read of a column is there, and is no id. */
-static enum status check_found(const struct intake *in, const size_t *found, struct error *err)
-{
-    const struct schema *s = in->schema;
-    char shown[TEXT_EXCERPT_MAX];
-
-    for (size_t i = 0; i < s->n; i++) {
-        const struct schema_column *c = &s->column[i];
-
-        if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
-            continue;
-        if (found[i] == in->source.cols) {
-            text_excerpt(shown, c->name, strlen(c->name));
-            return source_fail(&in->source, err, "no column \"%s\", which the %s has", shown,
-                               s->written ? "schema" : "training table");
-        }
-        if (found[i] == in->id)
-            return source_fault(&in->source, in->id,
-                                "the ids, which are no feature: in the schema it is of kind id, or "
-                                "ignored",
-                                err);
-    }
-    return STATUS_OK;
-}
-
-/* The source has no others, but for those that are no features. */
-static enum status check_declared(const struct intake *in, const size_t *found, size_t cols,
-                                  struct error *err)
-{
-    const size_t n = in->source.cols;
-    bool *declared = mem_alloc(n + 1, sizeof *declared);
-    size_t i = 0;
-
-    if (declared == NULL)
-        return no_memory(in, err);
-    for (size_t k = 0; k < in->schema->n; k++)
-        declared[found[k]] = true;
-    while (i < cols && declared[in->from[i]])
-        i++;
-    mem_free(declared);
-    if (i == cols)
-        return STATUS_OK;
-    return source_fault(&in->source, in->from[i],
-                        in->schema->written ? "not in the schema" : "not in the training table",
-                        err);
-}
-
-static enum status find_schema(struct intake *in, size_t cols, struct error *err)
-{
-    size_t *found = mem_alloc(in->schema->n, sizeof *found);
-    enum status s = found == NULL ? no_memory(in, err) : find_columns(in, found, err);
-
-    if (s == STATUS_OK)
-        s = check_found(in, found, err);
-    if (s == STATUS_OK && !in->want->several)
-        s = check_declared(in, found, cols, err);
-    mem_free(s == STATUS_OK ? in->from : found);
-    if (s == STATUS_OK)
-        in->from = found;
-    return s;
-}
-
-static enum status read_header(struct intake *in, struct error *err)
-{
-    size_t cols = 0;
-    enum status s = find_roles(in, err);
-
-    if (s != STATUS_OK)
-        return s;
-    in->from = mem_alloc(in->source.cols, sizeof *in->from);
-    if (in->from == NULL)
-        return no_memory(in, err);
-    for (size_t i = 0; i < in->source.cols; i++)
-        if (is_feature(in, i))
-            in->from[cols++] = i;
-    if (cols > TABLE_COLUMNS_MAX)
-        return source_fail(&in->source, err, "%zu columns, at most %d", cols, TABLE_COLUMNS_MAX);
-    in->made = in->schema->n == 0;
-    s = in->made ? make_schema(in, cols, err) : find_schema(in, cols, err);
-    if (s != STATUS_OK)
-        return s;
-    cols = in->schema->n;
-    in->t->names = mem_alloc(cols, TABLE_NAME_MAX);
-    in->t->cols = cols;
-    for (size_t i = 0; in->t->names != NULL && i < cols; i++)
-        memcpy(in->t->names + i * TABLE_NAME_MAX, in->schema->column[i].name, TABLE_NAME_MAX);
-    return in->t->names != NULL ? STATUS_OK : no_memory(in, err);
-}
 
 /* --- rows --- */
 
@@ -301,36 +50,80 @@ static enum status make_room(struct intake *in, size_t rows, struct error *err)
     t->id_at = at != NULL ? at : t->id_at;
     line = mem_grow(in->line, old * sizeof *line, rows * sizeof *line);
     in->line = line != NULL ? line : in->line;
-    return x != NULL && at != NULL && line != NULL ? STATUS_OK : no_memory(in, err);
+    return x != NULL && at != NULL && line != NULL ? STATUS_OK : intake_no_memory(in, err);
 }
 
-static enum status take_id(struct intake *in, struct error *err)
+static enum status no_id(const struct intake *in, struct error *err)
 {
-    struct table *t = in->t;
-    const struct cell counted = {.kind = CELL_NUMBER, .number = (double)t->rows};
-    const bool named = in->id < in->source.cols;
-    char number[SOURCE_NUMBER_MAX];
-    size_t n;
-    const char *text = source_text(named ? &in->source.cell[in->id] : &counted, number, &n);
-    const char *before;
+    return source_fault(&in->source, in->id,
+                        "an id is 1 to 64 bytes of printable ASCII without quotes, commas or outer "
+                        "spaces",
+                        err);
+}
+
+static enum status add_text(const struct intake *in, struct buf *to, uint32_t *at, const char *text,
+                            size_t n, struct error *err)
+{
     enum status s;
 
-    if (!text_is_plain(text, n, TABLE_ID_MAX))
-        return source_fault(&in->source, in->id,
-                            "an id is 1 to 64 bytes of printable ASCII without quotes, commas or "
-                            "outer spaces",
-                            err);
+    *at = (uint32_t)to->len;
+    s = buf_append(to, text, n);
+    if (s == STATUS_OK)
+        s = buf_append(to, "", 1);
+    if (s == STATUS_LIMIT)
+        return error_set(err, STATUS_DATA, "%s: more than 4 GiB of ids", in->source.path);
+    return s == STATUS_OK ? s : intake_no_memory(in, err);
+}
+
+static enum status add_id(struct intake *in, const char *text, size_t n, struct error *err)
+{
+    struct table *t = in->t;
+    const char *before;
+
     if (t->rows > 0) {
         before = (const char *)in->ids.data + t->id_at[t->rows - 1];
         in->sorted = in->sorted && order_compare(before, strlen(before), text, n) < 0;
     }
-    t->id_at[t->rows] = (uint32_t)in->ids.len;
-    s = buf_append(&in->ids, text, n);
-    if (s == STATUS_OK)
-        s = buf_append(&in->ids, "", 1);
-    if (s == STATUS_LIMIT)
-        return error_set(err, STATUS_DATA, "%s: more than 4 GiB of ids", in->source.path);
-    return s == STATUS_OK ? s : no_memory(in, err);
+    return add_text(in, &in->ids, &t->id_at[t->rows], text, n, err);
+}
+
+static enum status take_id(struct intake *in, struct error *err)
+{
+    const struct cell counted = {.kind = CELL_NUMBER, .number = (double)in->t->rows};
+    const bool named = in->id < in->source.cols;
+    char number[SOURCE_NUMBER_MAX];
+    size_t n;
+    const char *text = source_text(named ? &in->source.cell[in->id] : &counted, number, &n);
+
+    return text_is_plain(text, n, TABLE_ID_MAX) ? add_id(in, text, n, err) : no_id(in, err);
+}
+
+/* Its own id is that of the column of ids, as in a table of no alignment; where ids are what rows
+ * are found by, what they were found by. */
+static enum status take_place(struct intake *in, bool *there, struct error *err)
+{
+    const struct places *p = in->want->places;
+    const bool named = in->id < in->source.cols && !intake_is_key(in, in->id);
+    char number[SOURCE_NUMBER_MAX];
+    const char *own;
+    uint32_t place;
+    size_t n;
+    enum status s = p->find(p->owner, &in->source, &place, err);
+
+    *there = s == STATUS_OK && place != PLACES_NONE;
+    if (!*there) {
+        in->t->own.left += s == STATUS_OK;
+        return s;
+    }
+    own = p->own(p->owner);
+    n = strlen(own);
+    if (named)
+        own = source_text(&in->source.cell[in->id], number, &n);
+    if (named && !text_is_plain(own, n, TABLE_ID_MAX))
+        return no_id(in, err);
+    s = add_text(in, &in->own, &in->t->own.at[in->t->rows], own, n, err);
+    n = (size_t)snprintf(number, sizeof number, "%u", place);
+    return s == STATUS_OK ? add_id(in, number, n, err) : s;
 }
 
 static void decide_kind(struct schema_column *c, const struct cell *cell)
@@ -406,7 +199,7 @@ static enum status take_level(struct intake *in, size_t col, float *out, struct 
     if (s == STATUS_DATA)
         return source_fault(&in->source, in->from[col],
                             "a text that is no UTF-8, or has control characters", err);
-    return s == STATUS_OK ? s : no_memory(in, err);
+    return s == STATUS_OK ? s : intake_no_memory(in, err);
 }
 
 static enum status take_time(struct intake *in, size_t col, float *out, struct error *err)
@@ -456,8 +249,11 @@ static enum status take_row(struct intake *in, struct error *err)
 {
     struct table *t = in->t;
     float *x = t->x + t->rows * t->cols;
-    enum status s = take_id(in, err);
+    bool there = true;
+    enum status s = in->want->places != NULL ? take_place(in, &there, err) : take_id(in, err);
 
+    if (!there)
+        return s;
     for (size_t i = 0; s == STATUS_OK && i < t->cols; i++) {
         if (in->schema->column[i].kind == SCHEMA_NUMBER) {
             const struct cell *cell = &in->source.cell[in->from[i]];
@@ -473,23 +269,40 @@ static enum status take_row(struct intake *in, struct error *err)
     return s;
 }
 
+/* As many rows as there are places, each of which comes once. */
+static enum status make_own(struct intake *in, struct error *err)
+{
+    struct table_own *own = &in->t->own;
+
+    own->any = in->t->counted = true; /* their ids are numbers */
+    memcpy(own->alignment, in->want->places->digest, sizeof own->alignment);
+    own->at = mem_alloc(in->room, sizeof *own->at);
+    return own->at != NULL ? STATUS_OK : intake_no_memory(in, err);
+}
+
 static enum status read_rows(struct intake *in, struct error *err)
 {
     size_t rows = 0;
     bool more = true;
     enum status s = source_count(&in->source, &rows, err);
 
+    if (in->want->places != NULL)
+        rows = in->want->places->n;
     if (s == STATUS_OK)
         s = make_room(in, rows == 0 ? ROWS_FIRST : rows, err);
+    if (s == STATUS_OK && in->want->places != NULL)
+        s = make_own(in, err);
     while (s == STATUS_OK) {
         s = source_next(&in->source, &more, err);
         if (s != STATUS_OK || !more)
             break;
-        if (in->t->rows == in->room)
+        if (in->t->rows == in->room && in->want->places == NULL)
             s = make_room(in, 2 * in->room, err);
         if (s == STATUS_OK)
             s = take_row(in, err);
     }
+    if (s == STATUS_OK && in->want->places != NULL)
+        return in->want->places->end(in->want->places->owner, &in->source, err);
     if (s == STATUS_OK && in->t->rows == 0)
         s = error_set(err, STATUS_DATA, "%s: no rows below the header", in->source.path);
     return s;
@@ -497,15 +310,19 @@ static enum status read_rows(struct intake *in, struct error *err)
 
 static enum status sort_rows(struct intake *in, struct error *err)
 {
+    struct table *t = in->t;
     uint32_t twice[2] = {0, 0};
-    enum status s;
+    enum status s = STATUS_OK;
 
-    if (in->sorted)
-        return STATUS_OK;
-    s = order_table(in->t, twice);
+    if (t->own.any)
+        s = order_own(t, twice); /* before rows are moved: they are on those lines */
+    if (s == STATUS_OK && !in->sorted)
+        s = order_table(t, twice);
+    if (s == STATUS_OK && t->own.any)
+        s = order_own(t, twice);
     if (s == STATUS_DATA)
         return error_set(err, s, "%s:%llu: id \"%s\" is already on line %llu", in->source.path,
-                         (unsigned long long)in->line[twice[1]], table_id(in->t, twice[1]),
+                         (unsigned long long)in->line[twice[1]], table_own_id(t, twice[1]),
                          (unsigned long long)in->line[twice[0]]);
     if (s != STATUS_OK)
         return error_set(err, s, "%s: no memory to sort %zu rows", in->source.path, in->t->rows);
@@ -521,11 +338,13 @@ static enum status read_source(struct intake *in, const char *path, struct error
                        in->want->time != NULL; /* which are read later */
     s = source_open(&in->source, path, &options, err);
     buf_init(&in->ids, UINT32_MAX);
+    buf_init(&in->own, UINT32_MAX);
     if (s == STATUS_OK)
-        s = read_header(in, err);
+        s = intake_header_read(in, err);
     if (s == STATUS_OK)
         s = read_rows(in, err);
     in->t->id_text = (char *)in->ids.data;
+    in->t->own.text = (char *)in->own.data;
     in->t->digested = s == STATUS_OK && options.digested;
     if (in->t->digested)
         source_digest(&in->source, in->t->digest);
@@ -551,6 +370,8 @@ enum status intake_read(struct table *t, struct schema *schema, const char *path
         s = idx_is(&idx, path, err);
     if (s == STATUS_OK && !idx && !key_text_is_server(path))
         s = npy_is(&npy, path, err);
+    if (s == STATUS_OK && (idx || npy) && want->places != NULL)
+        s = error_set(err, STATUS_DATA, "%s: its rows have no ids for an alignment", path);
     if (s == STATUS_OK)
         s = idx   ? idx_read(t, path, &counted, err)
             : npy ? npy_read(t, path, &counted, err)

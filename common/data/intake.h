@@ -9,6 +9,7 @@
 #ifndef COLONNADE_DATA_INTAKE_H
 #define COLONNADE_DATA_INTAKE_H
 
+#include "common/data/places.h"
 #include "common/data/schema.h"
 #include "common/data/source.h"
 #include "common/data/table.h"
@@ -27,6 +28,10 @@ struct intake_want {
     bool numbered;     /* rows of a table without that column are called 0, 1, ... */
     const char *group; /* columns that are left out (group.h reads them); NULL: none */
     const char *time;
+    /* Rows are called by place, each place is there, and what else there is, is left out unread;
+     * what tells rows apart is no feature, unless a schema that is given says so.  NULL: all rows.
+     */
+    const struct places *places;
     bool labels;           /* the table is the server's: exactly id and `label` */
     bool several;          /* it is the server's, and each column may be a label; of a schema that
                             * is given, others are not read */

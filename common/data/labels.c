@@ -57,7 +57,7 @@ static enum status check_values(const struct labels *l, const struct table *t, c
         if (!isnan(t->x[i]) && t->x[i] != 0 && t->x[i] != 1)
             return error_set(err, STATUS_DATA,
                              "%s: id \"%s\": label \"%s\" is neither 0 nor 1 nor missing", path,
-                             table_id(t, i / t->cols), l->schema.column[i % t->cols].name);
+                             table_own_id(t, i / t->cols), l->schema.column[i % t->cols].name);
     return STATUS_OK;
 }
 
@@ -67,6 +67,7 @@ enum status labels_read(struct labels *l, struct table *t, const char *path,
     const struct intake_want numbers = {.several = true,
                                         .group = want->group,
                                         .time = want->time,
+                                        .places = want->places,
                                         .kind = SCHEMA_NUMBER,
                                         .limits = &INTAKE_LIMITS};
     enum status s = STATUS_OK;

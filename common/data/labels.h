@@ -7,6 +7,7 @@
 #ifndef COLONNADE_DATA_LABELS_H
 #define COLONNADE_DATA_LABELS_H
 
+#include "common/data/places.h"
 #include "common/data/schema.h"
 #include "common/data/table.h"
 
@@ -16,6 +17,7 @@ struct labels_want {
     size_t n;
     const char *group; /* columns that are no labels; NULL: none */
     const char *time;
+    const struct places *places; /* which rows are taken; NULL: all */
 };
 
 struct labels {

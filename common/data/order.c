@@ -129,6 +129,48 @@ static void move_ids(struct table *t, const struct order_item *items, char *text
     t->id_text = text;
 }
 
+/* The texts of own ids stay where they are. */
+static enum status move_own(struct table *t, const struct order_item *items)
+{
+    uint32_t *at;
+
+    if (!t->own.any)
+        return STATUS_OK;
+    at = mem_alloc(t->rows, sizeof *at);
+    for (size_t i = 0; at != NULL && i < t->rows; i++)
+        at[i] = t->own.at[items[i].row];
+    if (at == NULL)
+        return STATUS_MEMORY;
+    mem_free(t->own.at);
+    t->own.at = at;
+    return STATUS_OK;
+}
+
+enum status order_own(struct table *t, uint32_t twice[2])
+{
+    struct order_item *items = mem_alloc(t->rows, sizeof *items);
+    size_t repeated;
+
+    mem_free(t->own.order);
+    t->own.order = mem_alloc(t->rows, sizeof *t->own.order);
+    if (items == NULL || t->own.order == NULL) {
+        mem_free(items);
+        return STATUS_MEMORY;
+    }
+    for (size_t i = 0; i < t->rows; i++)
+        items[i] = order_item(t->own.text, t->own.at[i], (uint32_t)i);
+    order_sort(items, t->rows, t->own.text);
+    repeated = order_repeated(items, t->rows, t->own.text);
+    for (size_t i = 0; i < t->rows; i++)
+        t->own.order[i] = items[i].row;
+    mem_free(items);
+    if (repeated == t->rows)
+        return STATUS_OK;
+    twice[0] = t->own.order[repeated];
+    twice[1] = t->own.order[repeated + 1];
+    return STATUS_DATA;
+}
+
 enum status order_table(struct table *t, uint32_t twice[2])
 {
     size_t last = t->rows - 1, id_bytes = t->id_at[last] + strlen(t->id_text + t->id_at[last]) + 1;
@@ -150,6 +192,9 @@ enum status order_table(struct table *t, uint32_t twice[2])
         s = STATUS_DATA;
         goto out;
     }
+    s = move_own(t, items);
+    if (s != STATUS_OK)
+        goto out;
     move_ids(t, items, text);
     text = NULL;
     move_rows(t, items, spare);

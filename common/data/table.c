@@ -38,12 +38,20 @@ void table_deinit(struct table *t)
     mem_free(t->id_at);
     mem_free(t->names);
     mem_free(t->lacks);
+    mem_free(t->own.text);
+    mem_free(t->own.at);
+    mem_free(t->own.order);
     *t = (struct table){0};
 }
 
 const char *table_id(const struct table *t, size_t row)
 {
     return t->id_text + t->id_at[row];
+}
+
+const char *table_own_id(const struct table *t, size_t row)
+{
+    return t->own.any ? t->own.text + t->own.at[row] : table_id(t, row);
 }
 
 enum status table_classes(const struct table *t, int32_t *label, uint32_t *classes,
@@ -59,7 +67,7 @@ enum status table_classes(const struct table *t, int32_t *label, uint32_t *class
         if (!(x >= 0) || x != floorf(x) || (double)x >= classes_max)
             return error_set(err, STATUS_DATA,
                              "%s: id \"%s\": the label is not a whole number from 0 to %lu", path,
-                             table_id(t, i), (unsigned long)classes_max - 1);
+                             table_own_id(t, i), (unsigned long)classes_max - 1);
         label[i] = (int32_t)x;
         if ((uint32_t)x > largest)
             largest = (uint32_t)x;
@@ -97,17 +105,18 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
     }
 }
 
-size_t table_find(const struct table *t, const char *id, size_t n)
+/* By own ids, in their order, or by ids, in the order of rows. */
+static size_t find(const struct table *t, const char *id, size_t n, bool own)
 {
     size_t low = 0, high = t->rows;
 
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const char *at = table_id(t, middle);
+        const size_t middle = low + (high - low) / 2, row = own ? t->own.order[middle] : middle;
+        const char *at = own ? table_own_id(t, row) : table_id(t, row);
         const int order = order_compare(at, strlen(at), id, n);
 
         if (order == 0)
-            return middle;
+            return row;
         if (order < 0)
             low = middle + 1;
         else
@@ -116,11 +125,32 @@ size_t table_find(const struct table *t, const char *id, size_t n)
     return t->rows;
 }
 
+size_t table_find(const struct table *t, const char *id, size_t n)
+{
+    return find(t, id, n, false);
+}
+
+size_t table_find_own(const struct table *t, const char *id)
+{
+    return find(t, id, strlen(id), t->own.any);
+}
+
+static bool share_own_ids(const struct table *a, const struct table *b)
+{
+    size_t i = 0;
+
+    while (i < a->rows && table_find_own(b, table_own_id(a, i)) == b->rows)
+        i++;
+    return i < a->rows;
+}
+
 /* Both are in the order of ids. */
 bool table_share_ids(const struct table *a, const struct table *b)
 {
     size_t i = 0, j = 0;
 
+    if (a->own.any || b->own.any)
+        return share_own_ids(a, b);
     while (i < a->rows && j < b->rows) {
         const char *x = table_id(a, i), *y = table_id(b, j);
         const int order = order_compare(x, strlen(x), y, strlen(y));

@@ -24,15 +24,27 @@ enum {
 #define TABLE_VALUES_MAX ((size_t)1 << 33) /* rows * cols */
 #define TABLE_VALUE_LIMIT 1e12F            /* of a feature, after scaling: table_limit */
 
+/* Rows of an alignment (places.h): their ids are places, 0, 1, ..., and this is what their side
+ * calls them.  Every id here is unique, too. */
+struct table_own {
+    bool any;
+    uint8_t alignment[32]; /* what the places are bound to */
+    char *text;            /* the own ids, each ended by 0 */
+    uint32_t *at;          /* rows: where each row's own id is */
+    uint32_t *order;       /* rows, in the order of own ids */
+    size_t left;           /* rows of the source that are in no place */
+};
+
 struct table {
     size_t rows, cols;
-    bool counted;    /* ids are the rows' numbers in their file, as of IDX, and name nobody */
-    bool told_apart; /* ids of such a file that joined others: validate.h */
-    float *x;        /* rows x cols, row major; every value finite */
-    uint8_t *lacks;  /* rows: 1 for one that is not there (absent.h); NULL: all are there */
-    char *id_text;   /* all ids in the order of the rows, each ended by 0, nothing between */
-    uint32_t *id_at; /* rows: offset of each row's id in id_text */
-    bool digested;   /* what its rows said when it was read is in `digest` (source.h) */
+    bool counted;         /* ids are the rows' numbers in their file, as of IDX, and name nobody */
+    bool told_apart;      /* ids of such a file that joined others: validate.h */
+    float *x;             /* rows x cols, row major; every value finite */
+    uint8_t *lacks;       /* rows: 1 for one that is not there (absent.h); NULL: all are there */
+    char *id_text;        /* all ids in the order of the rows, each ended by 0, nothing between */
+    uint32_t *id_at;      /* rows: offset of each row's id in id_text */
+    struct table_own own; /* any: of an alignment */
+    bool digested;        /* what its rows said when it was read is in `digest` (source.h) */
     uint8_t digest[32];
     char *names; /* cols names, TABLE_NAME_MAX bytes each; NULL when the file has none (IDX) */
 };
@@ -53,6 +65,8 @@ enum status table_read(struct table *t, const char *path, const struct table_wan
 void table_deinit(struct table *t); /* safe on a zeroed struct */
 
 const char *table_id(const struct table *t, size_t row);
+/* What this side calls it: its id, unless that is a place. */
+const char *table_own_id(const struct table *t, size_t row);
 
 /* Labels as classes 0, 1, ...: STATUS_DATA names the first row that is no whole number below
  * `classes_max`. *classes = largest label + 1. */
@@ -68,7 +82,9 @@ void table_gather(float *out, const struct table *t, const uint32_t *rows, size_
 
 /* The row of this id; t->rows: there is none. */
 size_t table_find(const struct table *t, const char *id, size_t n);
-/* Is any id in both? */
+/* The row of this own id. */
+size_t table_find_own(const struct table *t, const char *id);
+/* Is any own id in both? */
 bool table_share_ids(const struct table *a, const struct table *b);
 
 /* Are the ids the rows' numbers, 0, 1, ...? */

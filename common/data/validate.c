@@ -3,6 +3,7 @@
  */
 #include "common/data/validate.h"
 
+#include "common/base/buf.h"
 #include "common/base/check.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
@@ -71,6 +72,33 @@ static size_t id_bytes(const struct table *a, const struct table *b, const uint3
     return bytes;
 }
 
+/* Own ids of the rows that were picked: they are in no order that matters. */
+static enum status pick_own(struct table *out, const struct table *a, const struct table *b,
+                            const uint32_t *from)
+{
+    uint32_t twice[2];
+    struct buf text;
+    enum status s = STATUS_OK;
+
+    if (!a->own.any)
+        return STATUS_OK;
+    buf_init(&text, UINT32_MAX);
+    out->own = (struct table_own){
+        .any = true, .left = a->own.left, .at = mem_alloc(out->rows, sizeof *out->own.at)};
+    memcpy(out->own.alignment, a->own.alignment, sizeof a->own.alignment);
+    if (out->own.at == NULL)
+        s = STATUS_MEMORY;
+    for (size_t i = 0; i < out->rows && s == STATUS_OK; i++) {
+        const char *id =
+            from[i] < a->rows ? table_own_id(a, from[i]) : table_own_id(b, from[i] - a->rows);
+
+        out->own.at[i] = (uint32_t)text.len;
+        s = buf_append(&text, id, strlen(id) + 1);
+    }
+    out->own.text = (char *)text.data;
+    return s == STATUS_OK ? order_own(out, twice) : s;
+}
+
 static enum status copy_names(struct table *out, const struct table *a)
 {
     if (a->names == NULL)
@@ -108,7 +136,10 @@ static enum status pick(struct table *out, const struct table *a, const struct t
         out->id_at[i] = (uint32_t)at;
         at += id;
     }
-    return STATUS_OK;
+    if (pick_own(out, a, b, from) == STATUS_OK)
+        return STATUS_OK;
+    table_deinit(out);
+    return STATUS_MEMORY;
 }
 
 /* --- the split --- */
@@ -176,15 +207,17 @@ static enum status tell_apart(const struct table *train, struct table *test)
 
 const char *validate_own_id(const struct table *t, size_t row)
 {
-    const char *id = table_id(t, row);
+    const char *id = table_own_id(t, row);
     const size_t n = strlen(TEST_ID);
 
+    if (t->own.any)
+        return id;
     return t->told_apart && strncmp(id, TEST_ID, n) == 0 ? id + n : id;
 }
 
 static bool has(const struct table *t, const char *id)
 {
-    return table_find(t, id, strlen(id)) < t->rows;
+    return table_find_own(t, id) < t->rows;
 }
 
 struct validate_repeats validate_repeats(const struct table *train, const struct table *test)
@@ -259,6 +292,10 @@ enum status validate_split(struct validate *v, struct table *train, struct table
     if (s == STATUS_OK)
         s = pick(&held, train, test, v->from + v->left, v->held);
     held.told_apart = test->told_apart;
+    if (test->rows > 0) { /* what is left is bound to the other one */
+        memcpy(held.own.alignment, test->own.alignment, sizeof held.own.alignment);
+        held.own.left = test->own.left;
+    }
     if (s != STATUS_OK) {
         table_deinit(&left);
         (void)no_memory(train->rows + test->rows, err);

@@ -3,6 +3,8 @@
  */
 #include "common/flow/alignment.h"
 
+#include "common/config/key_text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +16,7 @@ _Static_assert((int)ALIGN_IDS_MAX == (int)WIRE_ALIGN_IDS_MAX &&
 
 bool alignment_name(const char *name)
 {
-    const size_t n = strlen(name);
-
-    /* The count of alignments is a file of that name beside their results (aligned_count). */
-    return n >= 1 && n <= CONFIG_ALIGN_NAME_MAX && strcmp(name, "asked") != 0 &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+    return key_text_is_alignment(name);
 }
 
 uint32_t alignment_labelled(const struct alignment *a)

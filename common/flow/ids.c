@@ -22,10 +22,13 @@ enum {
 static void add_ids(struct digest *d, const struct table *t)
 {
     const size_t rows = t == NULL ? 0 : t->rows;
+    const bool placed = rows > 0 && t->own.any;
     uint8_t word[8];
 
-    le_put(word, rows, sizeof word);
+    le_put(word, rows | (uint64_t)placed << 63, sizeof word);
     digest_update(d, word, sizeof word);
+    if (placed)
+        digest_update(d, t->own.alignment, sizeof t->own.alignment);
     if (rows > 0) /* they lie side by side, each with its final 0 */
         digest_update(d, t->id_text, table_ids_bytes(t));
 }

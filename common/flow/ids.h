@@ -5,7 +5,8 @@
  * comparison is SPEKE (common/crypto/equality.h):
  *
  *   list     SHA-256("vfl/ids/list/1" || for each split: rows, 8 bytes little-endian || each id in
- *            order and 0): a secret of this side, since it can be guessed
+ *            order and 0): a secret of this side, since it can be guessed.  Of rows of an alignment
+ *            rows + 2^63 || the digest that the places are bound to, 32 bytes || each place and 0
  *   base     of label "vfl/ids/3": key of the one before || key of the one after || list
  *   scalar   HKDF-SHA-256(secret of this side, no salt, info "vfl/ids/scalar/1" || what the base is
  *            made of), 64 bytes

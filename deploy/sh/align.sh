@@ -118,10 +118,13 @@ align_start() {
     [ "$stopped" = no ] || cluster_signal TERM
 }
 
-# What a side keeps begins behind an empty line.
+# What a side keeps begins behind an empty line, each id of `all` behind the number of its row.
 align_write() {
     for side in server $(seq -f 'party-%.0f' "$m"); do
-        sed '1,/^$/d' "$out/$side/alignments/$name" >"$out/$side.ids" || fail 6 "$out/$side.ids cannot be written"
+        align_number=
+        [ "$duplicates" != all ] || align_number='s/^[0-9]*\t//'
+        sed "1,/^\$/d; $align_number" "$out/$side/alignments/$name" >"$out/$side.ids" ||
+            fail 6 "$out/$side.ids cannot be written"
     done
 }
 

@@ -128,6 +128,7 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
     case KEY_SCALE:
     case KEY_ADDRESS:
     case KEY_COLUMN:
+    case KEY_ALIGNMENT:
     case KEY_TEXT:
     case KEY_SHA256:
     case KEY_NAMES:

@@ -112,6 +112,7 @@ static void draw_field(const struct key *k, char *field)
         sprintf(field, "%.*s", draw(2) == 0 ? 0 : 64,
                 "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
         break;
+    case KEY_ALIGNMENT: strcpy(field, draw(2) == 0 ? "q-3" : ""); break;
     case KEY_COLUMN: strcpy(field, draw(2) == 0 ? "a 'column': #1" : ""); break;
     case KEY_TEXT: strcpy(field, draw(2) == 0 ? "<=50K, \"say 'no'\": #1 \xc3\xa4" : ""); break;
     case KEY_WIDTHS:

@@ -60,7 +60,8 @@ static void test_every_column_is_a_label(void **state)
 static void test_columns_that_are_named_are_all_that_is_read(void **state)
 {
     static const char *const names[] = {"c", "a"};
-    const struct labels_want two = {names, 2, NULL, NULL}, missing = {names, 2, "who", NULL};
+    const struct labels_want two = {names, 2, NULL, NULL, NULL},
+                             missing = {names, 2, "who", NULL, NULL};
     struct labels l = {0};
     char *shown;
 
@@ -78,7 +79,8 @@ static void test_columns_that_are_named_are_all_that_is_read(void **state)
 
 static void test_a_group_and_a_time_are_no_labels(void **state)
 {
-    const struct labels_want grouped = {NULL, 0, "who", NULL}, both = {NULL, 0, "who", "when"};
+    const struct labels_want grouped = {NULL, 0, "who", NULL, NULL},
+                             both = {NULL, 0, "who", "when", NULL};
 
     (void)state;
     assert_string_equal(once("id,a,who,b\n1,0,Anna,1\n", &grouped), "0 1");
@@ -88,7 +90,7 @@ static void test_a_group_and_a_time_are_no_labels(void **state)
 static void test_what_is_no_label_is_refused(void **state)
 {
     static const char *const twice[] = {"a", "a"};
-    const struct labels_want same = {twice, 2, NULL, NULL};
+    const struct labels_want same = {twice, 2, NULL, NULL, NULL};
 
     (void)state;
     assert_string_equal(once("id,a,b\nx,0,2\n", &all),

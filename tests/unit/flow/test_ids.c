@@ -65,6 +65,30 @@ static void test_a_list_is_of_both_splits_in_order(void **state)
     }
 }
 
+/* Two tables of as many rows have the same places. */
+static void test_places_are_bound_to_their_alignment(void **state)
+{
+    /* By Python's hashlib, of an alignment 00 01 .. 1f. */
+    static const char golden[] = "5ee3da06079c8a7aef238341b2e05cb7f66a7ebf2de7f2f23a04d3de93348a2b";
+    char text[] = "0\0001", hex[DIGEST_HEX_CHARS + 1];
+    uint32_t at[2];
+    struct table t = table_of(text, sizeof text, at);
+    uint8_t plain[WIRE_DIGEST_BYTES], one[WIRE_DIGEST_BYTES], other[WIRE_DIGEST_BYTES];
+
+    (void)state;
+    ids_list(plain, &t, NULL);
+    t.own.any = true;
+    for (size_t i = 0; i < sizeof t.own.alignment; i++)
+        t.own.alignment[i] = (uint8_t)i;
+    ids_list(one, &t, NULL);
+    digest_hex(hex, one, sizeof one);
+    assert_string_equal(hex, golden);
+    t.own.alignment[31] ^= 1;
+    ids_list(other, &t, NULL);
+    assert_memory_not_equal(one, plain, sizeof one);
+    assert_memory_not_equal(one, other, sizeof one);
+}
+
 static void test_no_test_rows_and_no_table_are_the_same(void **state)
 {
     char text[] = "1\0002";
@@ -315,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_list_is_of_both_splits_in_order),
+        cmocka_unit_test(test_places_are_bound_to_their_alignment),
         cmocka_unit_test(test_no_test_rows_and_no_table_are_the_same),
         cmocka_unit_test(test_who_agrees_on_everything_takes_the_others_proof),
         cmocka_unit_test(test_any_bit_of_what_one_end_is_told_is_noticed),

@@ -1,0 +1,135 @@
+#!/bin/sh
+# test_aligned_training.sh -- three sides whose tables list different people, in other orders and spellings, train by
+# what an alignment has found, as if somebody had sorted equal files by hand; whoever's table or alignment does not fit
+# says so in one line.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+cd "$dir" || exit 6
+trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/null; done; rm -rf "$dir"' EXIT
+
+# 300 people, of whom each side lacks some; rows in another order on each.
+people() { # SEED WHO-IS-MISSING FORMAT CELLS (of awk: a condition on i; a row)
+    awk -v seed="$1" "BEGIN {
+        srand(7)
+        for (i = 0; i < 300; i++) {
+            a = rand(); b = rand(); c = rand(); d = rand(); y = (a + b + c > 1.5)
+            row[i] = sprintf(\"$3\", $4)
+        }
+        srand(seed)
+        for (i = 0; i < 300; i++)
+            if (!($2))
+                printf \"%f|%s\\n\", rand(), row[i]
+    }" | sort | sed 's/^[^|]*|//'
+}
+{ echo id,label && people 1 'i % 20 == 0' 'Person %d,%d' 'i, y'; } >server.csv
+{ echo x,id,z && people 2 'i % 20 == 1' '%.6f,person %d,%.6f' 'a, i, b'; } >b.csv
+{ echo id,u,v && people 3 'i % 20 == 2' ' PERSON %d ,%.6f,%.6f' 'i, c, d'; } >c.csv
+align() { # NAME OUT ARGUMENTS...
+    align_name=$1 align_out=$2
+    shift 2
+    "$vfl" align --ids server.csv --party b.csv --party c.csv --fold --name "$align_name" --out "$align_out" "$@"
+}
+expect 0 '255 rows in common' 'three sides align' align q3 al
+
+# --- all three, each with arguments of its own in SERVER, B and C ---
+trains() { # STATE
+    rm -f "$1/server/address"
+    # shellcheck disable=SC2086 # words
+    timeout 120 "$VFL_BIN/vfl-server" -c "$1/server/config.yaml" --insecure-seed 5 --set training.seed=5 \
+        --set training.epochs=2 --set listen=127.0.0.1:0 $server >server.log 2>&1 &
+    echo $! >server.pid
+    wait_until [ -s "$1/server/address" ] || kill "$(cat server.pid)"
+    at=$(cat "$1/server/address")
+    # shellcheck disable=SC2086 # words
+    timeout 120 "$VFL_BIN/vfl-party" -c "$1/party-1/config.yaml" --insecure-seed 5 --set "server=$at" $b >b.log 2>&1 &
+    echo $! >b.pid
+    # shellcheck disable=SC2086 # words
+    timeout 120 "$VFL_BIN/vfl-party" -c "$1/party-2/config.yaml" --insecure-seed 5 --set "server=$at" $c >c.log 2>&1
+    codes=$?
+    wait "$(cat b.pid)"
+    codes="$? $codes"
+    wait "$(cat server.pid)"
+    codes="$? $codes"
+}
+sha() { # STATE
+    sed -n '/"model_sha256"/,/}/p' "$1/server/summary.json"
+}
+server='--set labels.train=server.csv --set labels.alignment=q3'
+b='--set data.train=b.csv --set data.alignment=q3'
+c='--set data.train=c.csv --set data.alignment=q3'
+trains al
+same '0 0 0' "$codes" 'they train by it'
+grep -q 'server.csv: 255 rows are in alignment q3, and 30 are left out' server.log &&
+    ok 'the log says how many rows are left out' || not_ok 'no count of rows left out'
+sha al >by_alignment
+
+# --- as by hand: one id for each line of the aligned ids ---
+sorted() { # IDS TABLE COLUMN-OF-IDS
+    awk -F, -v OFS=, -v column="$3" 'function form(id) { gsub(/^ +| +$/, "", id); return tolower(id) }
+        NR == FNR { place[form($0)] = FNR; next }
+        FNR == 1 { print; next }
+        form($column) in place { $column = place[form($column)]; print }' "$1" "$2"
+}
+sorted al/server.ids server.csv 1 >server.sorted.csv
+sorted al/party-1.ids b.csv 2 >b.sorted.csv
+sorted al/party-2.ids c.csv 1 >c.sorted.csv
+same 256 "$(wc -l <c.sorted.csv)" 'tables are sorted by hand'
+server='--set labels.train=server.sorted.csv' b='--set data.train=b.sorted.csv' c='--set data.train=c.sorted.csv'
+trains al
+same '0 0 0' "$codes" 'and trained on'
+same "$(cat by_alignment)" "$(sha al)" 'which makes the same models, to the last bit'
+
+# --- what does not fit is one line, before anything is said ---
+server='--set labels.train=server.csv --set labels.alignment=q3'
+b='--set data.train=b.csv --set data.alignment=q3'
+asks() { # CODE WORDS WHAT ARGUMENTS...: of party 2, which nobody listens to
+    asks_code=$1 asks_words=$2 asks_what=$3
+    shift 3
+    expect "$asks_code" "$asks_words" "$asks_what" "$VFL_BIN/vfl-party" -c al/party-2/config.yaml \
+        --set server=127.0.0.1:1 "$@" -n
+}
+asks 0 '^# alignment q3 leaves out 30 rows of .*c.csv' '-n says how many rows are left out' \
+    --set data.train=c.csv --set data.alignment=q3
+grep -v 'PERSON 5 ' c.csv >deleted.csv
+asks 2 'deleted.csv: it lacks 1 of the 255 rows of alignment q3, that of place [0-9]* first' 'a person who is gone' \
+    --set data.train=deleted.csv --set data.alignment=q3
+place=$(sed -n 's/.*that of place \([0-9]*\) first.*/\1/p' said)
+same 'PERSON 5' "$(sed -n "$((place + 1))p" al/party-2.ids)" 'is named by place'
+{ cat c.csv && echo 'person 7,1,2'; } >twice.csv
+asks 2 'twice.csv:287: column 1 "id": an id is there twice' 'an id that is there twice now' \
+    --set data.train=twice.csv --set data.alignment=q3
+{ cat c.csv && echo 'person 1000,x,y' && echo 'person 1000,,'; } >more.csv
+asks 0 'leaves out 32 rows' 'and rows that nobody has are not even read' --set data.train=more.csv \
+    --set data.alignment=q3
+sed 's/^id/name/' c.csv >renamed.csv
+asks 2 'renamed.csv: no column "id"' 'a table without the key' --set data.train=renamed.csv --set data.alignment=q3
+asks 2 'data.alignment: no alignment "q4"' 'an alignment that is not there' --set data.train=c.csv \
+    --set data.alignment=q4
+asks 2 'the name of an alignment' 'a name that is a path' --set data.train=c.csv --set data.alignment=../q3
+asks 2 'data.validate_by: order' 'an order that places are not in' --set data.train=c.csv --set data.alignment=q3 \
+    --set data.validate=0.2 --set data.validate_by=order
+asks 2 'data.alignment_test: data.alignment and' 'test rows without an alignment' --set data.train=c.csv \
+    --set data.alignment=q3 --set data.test=c.csv
+asks 2 'data.alignment_test: it is the same' 'or with the same' --set data.train=c.csv \
+    --set data.alignment=q3 --set data.test=c.csv --set data.alignment_test=q3
+keep=al/party-2/alignments/q3
+cp $keep kept
+for change in '$d' 's/PERSON 5$/PERSON 2/' '1s/2/1/' 's/fold=1/fold=0/' '12,13d' 's/^common 255/common 254/'; do
+    sed "$change" kept >$keep
+    asks 2 'alignments/q3: cut, changed, or no alignment of that name' "an alignment after $change" \
+        --set data.train=c.csv --set data.alignment=q3
+done
+cp kept al/party-2/alignments/q5
+asks 2 'alignments/q5: cut, changed' 'or by another name' --set data.train=c.csv --set data.alignment=q5
+
+# --- an order of another alignment is found out by all, and by nobody's ids ---
+expect 0 '255 rows' 'another alignment' align q3 two
+cp two/party-2/alignments/q3 $keep
+c='--set data.train=c.csv --set data.alignment=q3'
+trains al
+same '2 2 2' "$codes" 'ends the run on all sides'
+grep -q 'the ids of p2 are not those of p1' server.log && ok 'and the server says who differs' ||
+    not_ok 'nobody is named'
+cp kept $keep
+closing
