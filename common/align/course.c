@@ -41,7 +41,7 @@ void align_course_init(struct align_course *c, uint32_t members, const uint32_t 
 
 uint32_t align_steps(const struct align_course *c)
 {
-    return (c->labelled ? c->members + 2 : 2 * c->members + 2) * c->chunks;
+    return (c->labelled ? c->members + 3 : 2 * c->members + 2) * c->chunks;
 }
 
 struct align_at align_at(const struct align_course *c, uint32_t step)
@@ -60,6 +60,8 @@ struct align_at align_at(const struct align_course *c, uint32_t step)
         at.part = ALIGN_COLLECT;
     } else if (stage == n + 1) {
         at.part = ALIGN_TELL;
+    } else if (stage == n + 2 && c->labelled) {
+        at.part = ALIGN_AGREE;
     } else if (stage < 2 * n + 2 && !c->labelled) {
         at.part = ALIGN_RETURN;
         at.stage = stage - n - 2;
@@ -109,6 +111,11 @@ bool align_shows_tallies(const struct align_course *c, const struct align_at *at
     return at->first && (at->part == ALIGN_COLLECT || (goes_forward(at) && at->stage > 0));
 }
 
+bool align_shows_words(const struct align_at *at)
+{
+    return at->first && (at->part == ALIGN_AGREE || (at->part == ALIGN_RETURN && at->stage == 0));
+}
+
 uint32_t align_range(const struct align_course *c, uint32_t size, uint32_t chunk, uint32_t *from)
 {
     const uint64_t at = (uint64_t)chunk * c->chunk;
@@ -125,6 +132,7 @@ size_t align_entry_bytes(enum align_part part)
     case ALIGN_COLLECT: return ALIGN_POINT_BYTES;
     case ALIGN_TELL: return ALIGN_PREFIX_BYTES;
     case ALIGN_RETURN: return ALIGN_PLACE_BYTES;
+    case ALIGN_AGREE:
     case ALIGN_OVER: break;
     }
     return 0;

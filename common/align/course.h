@@ -10,9 +10,10 @@
  *   return   N stages: in stage r member k takes the places of list k + 1 + r back through the
  *            shuffle that it gave that list, so that they end at its owner
  *
- * Labelled rows have raise, home and tell (of the points of the server's list) alone:
+ * Labelled rows have raise, home, tell (of the points of the server's list) and agree alone:
  *
  *   home     1 stage: member k is handed its own list, and raises it for the last time
+ *   agree    1 stage: parties have each other's word that they were told the same
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +39,15 @@ enum {
     ALIGN_NOWHERE = UINT32_MAX /* the place of an entry that is not among those told */
 };
 
-enum align_part { ALIGN_RAISE, ALIGN_HOME, ALIGN_COLLECT, ALIGN_TELL, ALIGN_RETURN, ALIGN_OVER };
+enum align_part {
+    ALIGN_RAISE,
+    ALIGN_HOME,
+    ALIGN_COLLECT,
+    ALIGN_TELL,
+    ALIGN_AGREE,
+    ALIGN_RETURN,
+    ALIGN_OVER
+};
 
 struct align_course {
     uint32_t members, chunk; /* chunk: entries of one step at most */
@@ -73,6 +82,9 @@ uint32_t align_sender(const struct align_course *c, const struct align_at *at, u
 bool align_hands(const struct align_at *at);
 /* Is everybody shown the tallies of the stage that raised before, and of which? */
 bool align_shows_tallies(const struct align_course *c, const struct align_at *at, uint32_t *stage);
+/* Are parties shown each other's word that they were told the same?  They give it in answer to the
+ * step before. */
+bool align_shows_words(const struct align_at *at);
 /* Entries of a list, or of `size` told points, in that chunk: how many, from which on. */
 uint32_t align_range(const struct align_course *c, uint32_t size, uint32_t chunk, uint32_t *from);
 size_t align_entry_bytes(enum align_part part);

@@ -90,7 +90,7 @@ struct config_align {
     uint32_t patience_ms;           /* server: for one step */
     enum config_rows rows;          /* server: where a job does not say */
     bool rows_taken[CONFIG_ROWS_N]; /* party: kinds that it takes part in */
-    uint32_t ids_max, times_max, result_min;
+    uint32_t ids_max, all_max, times_max, result_min;
 };
 
 struct config_server {

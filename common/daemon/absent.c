@@ -28,9 +28,10 @@ enum status absent_check(const struct placed_pair *p, const struct config_party 
                          "data.group: of an alignment of labelled rows: whose a row is that is not "
                          "here nobody can say");
     if (c->validate > 0 && c->validate_by != VALIDATE_ID)
-        return error_set(err, STATUS_CONFIG,
-                         "data.validate_by: of an alignment of labelled rows: id alone chooses rows "
-                         "that are not here as everybody does");
+        return error_set(
+            err, STATUS_CONFIG,
+            "data.validate_by: of an alignment of labelled rows: id alone chooses rows "
+            "that are not here as everybody does");
     if (c->labels_train[0] != 0)
         return error_set(err, STATUS_CONFIG,
                          "data.labels.train: of an alignment of labelled rows: those that are not "
@@ -188,9 +189,9 @@ enum status absent_fill(const struct placed_pair *p, struct table *train, struct
                         double share, struct error *err)
 {
     const struct growth of_train = {.of = &p->train, .share = &share},
-                        of_test[2] = {{.of = &p->train, .test = true, .kept_back = true,
-                                       .share = &share},
-                                      {.of = &p->test, .test = true, .share = &share}};
+                        of_test[2] = {
+                            {.of = &p->train, .test = true, .kept_back = true, .share = &share},
+                            {.of = &p->test, .test = true, .share = &share}};
     enum status s = STATUS_OK;
 
     if (p->train.file.labelled)

@@ -24,42 +24,49 @@ uint32_t alignment_labelled(const struct alignment *a)
     return a->rows == CONFIG_ROWS_LABELLED ? a->ids : 0;
 }
 
+bool alignment_tells(const struct align_at *at)
+{
+    return at->part == ALIGN_RAISE && at->stage == 1 && at->last;
+}
+
 enum status alignment_print(const struct alignment *a, struct buf *out)
 {
-    return buf_printf(
-        out,
-        "name=%s\nids=%u\ncolumns=%u\ntrim=%d\nfold=%d\nunicode=%u\nrows=%u\nchunk=%u\n"
-        "patience_ms=%u\n",
-        a->name, a->ids, a->columns, a->trim, a->fold, (unsigned)a->unicode, (unsigned)a->rows,
-        a->chunk, a->patience_ms);
+    return buf_printf(out,
+                      "name=%s\nids=%u\ncolumns=%u\nmin_result=%u\nreplace=%d\ntrim=%d\nfold=%d\n"
+                      "unicode=%u\nrows=%u\nchunk=%u\npatience_ms=%u\n",
+                      a->name, a->ids, a->columns, a->result_min, a->replace, a->trim, a->fold,
+                      (unsigned)a->unicode, (unsigned)a->rows, a->chunk, a->patience_ms);
 }
 
 /* What sscanf lets pass and is not canonical shows when it is printed again. */
 static bool read_text(struct alignment *a, const char *text)
 {
-    unsigned trim, fold, unicode, rows;
-    const int n = sscanf(text,
-                         "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32
-                         "\ntrim=%1u\nfold=%1u\nunicode=%1u\nrows=%1u\nchunk=%5" SCNu32
-                         "\npatience_ms=%9" SCNu32 "\n",
-                         a->name, &a->ids, &a->columns, &trim, &fold, &unicode, &rows, &a->chunk,
-                         &a->patience_ms);
+    unsigned replace, trim, fold, unicode, rows;
+    const int n =
+        sscanf(text,
+               "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32 "\nmin_result=%9" SCNu32
+               "\nreplace=%1u\ntrim=%1u\nfold=%1u\nunicode=%1u\nrows=%1u\nchunk=%5" SCNu32
+               "\npatience_ms=%9" SCNu32 "\n",
+               a->name, &a->ids, &a->columns, &a->result_min, &replace, &trim, &fold, &unicode,
+               &rows, &a->chunk, &a->patience_ms);
 
-    if (n != 9 || unicode > CONFIG_UNICODE_NONE || rows > CONFIG_ROWS_LABELLED)
+    if (n != 11 || unicode > CONFIG_UNICODE_NONE || rows > CONFIG_ROWS_LABELLED)
         return false;
+    a->replace = replace != 0;
     a->trim = trim != 0;
     a->fold = fold != 0;
     a->unicode = (enum config_unicode)unicode;
     a->rows = (enum config_rows)rows;
     return alignment_name(a->name) && a->ids >= 1 && a->ids <= ALIGN_IDS_MAX && a->columns >= 1 &&
-           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
+           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->result_min <= ALIGN_IDS_MAX &&
+           a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
            a->patience_ms >= ALIGNMENT_PATIENCE_LEAST_MS &&
            a->patience_ms <= ALIGNMENT_PATIENCE_MOST_MS;
 }
 
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n, struct error *err)
 {
-    char copy[256];
+    char copy[512];
     struct buf again;
     bool same = false;
 
@@ -82,7 +89,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Behind `key` of a line of that key; NULL: it is of another one. */
+/* The value of one line `key: value`, which ends at `end`; NULL: it is another's. */
 static const char *value_of(const char *key, const char *at, const char *end)
 {
     const size_t n = strlen(key);
@@ -94,10 +101,8 @@ static const char *value_of(const char *key, const char *at, const char *end)
     return at;
 }
 
-static bool read_name(struct alignment_order *o, const char *at, const char *end)
+static bool read_name(struct alignment_order *o, const char *at, size_t n)
 {
-    const size_t n = (size_t)(end - at);
-
     if (o->name[0] != 0 || n > CONFIG_ALIGN_NAME_MAX || memchr(at, 0, n) != NULL)
         return false;
     memcpy(o->name, at, n);
@@ -105,13 +110,13 @@ static bool read_name(struct alignment_order *o, const char *at, const char *end
     return alignment_name(o->name);
 }
 
-static bool read_rows(struct alignment_order *o, const char *at, const char *end)
+static bool read_rows(struct alignment_order *o, const char *at, size_t n)
 {
     static const char *const names[] = {
         [CONFIG_ROWS_COMMON] = "common", [CONFIG_ROWS_LABELLED] = "labelled"};
 
     for (size_t k = 0; k < sizeof names / sizeof *names && !o->rows_given; k++) {
-        if ((size_t)(end - at) != strlen(names[k]) || memcmp(at, names[k], strlen(names[k])) != 0)
+        if (n != strlen(names[k]) || memcmp(at, names[k], n) != 0)
             continue;
         o->rows = (enum config_rows)k;
         o->rows_given = true;
@@ -120,7 +125,6 @@ static bool read_rows(struct alignment_order *o, const char *at, const char *end
     return false;
 }
 
-/* One line, which ends at `end`; false: it is none. */
 static bool read_line(struct alignment_order *o, const char *at, const char *end)
 {
     const char *value;
@@ -132,9 +136,14 @@ static bool read_line(struct alignment_order *o, const char *at, const char *end
     if (at == end || *at == '#')
         return true;
     if ((value = value_of("rows:", at, end)) != NULL)
-        return read_rows(o, value, end);
-    value = value_of("name:", at, end);
-    return value != NULL && read_name(o, value, end);
+        return read_rows(o, value, (size_t)(end - value));
+    if ((value = value_of("name:", at, end)) != NULL)
+        return read_name(o, value, (size_t)(end - value));
+    value = value_of("replace:", at, end);
+    if (value == NULL || o->replace || end - value != 4 || memcmp(value, "true", 4) != 0)
+        return false;
+    o->replace = true;
+    return true;
 }
 
 enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size_t n,
@@ -143,7 +152,7 @@ enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size
     const char *at = (const char *)text, *last = at + n;
     bool good = true;
 
-    *o = (struct alignment_order){.rows_given = false};
+    *o = (struct alignment_order){.replace = false};
     while (at < last && good) {
         const char *end = memchr(at, '\n', (size_t)(last - at));
 
@@ -153,9 +162,9 @@ enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size
     }
     if (good && o->name[0] != 0)
         return STATUS_OK;
-    return error_set(
-        err, STATUS_DATA,
-        "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-', and "
-        "`rows: common` or `rows: labelled`, if one",
-        CONFIG_ALIGN_NAME_MAX);
+    return error_set(err, STATUS_DATA,
+                     "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-', "
+                     "and `replace: true` where there is one of that name, `rows: common` or "
+                     "`rows: labelled`",
+                     CONFIG_ALIGN_NAME_MAX);
 }

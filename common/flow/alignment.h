@@ -24,6 +24,8 @@ enum {
 struct alignment {
     char name[CONFIG_ALIGN_NAME_MAX + 1]; /* a-z, 0-9 and '-' */
     uint32_t ids, columns;                /* of the server's list; that make one id */
+    uint32_t result_min;                  /* fewer rows in common are told to nobody */
+    bool replace;                         /* what is kept by that name */
     bool trim, fold;
     enum config_unicode unicode;
     enum config_rows rows;
@@ -31,8 +33,15 @@ struct alignment {
     uint32_t patience_ms; /* for it */
 };
 
-/* Lines `key=value` in this order: name, ids, columns, trim, fold, unicode, rows, chunk,
- * patience_ms. */
+/* What is counted, durably and before it happens: that an alignment has begun, which tells the
+ * lengths of lists, and that something may be compared with this side's list from now on. */
+enum alignment_count { ALIGNMENT_BEGUN, ALIGNMENT_TOLD };
+/* Of a member in that step: is what it is about to say the first that its key has made of
+ * another's list?  Before that nobody can tell points of its own list from any others. */
+bool alignment_tells(const struct align_at *at);
+
+/* Lines `key=value` in this order: name, ids, columns, min_result, replace, trim, fold, unicode,
+ * rows, chunk, patience_ms. */
 enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE;
 /* Just what alignment_print writes: STATUS_PROTOCOL else. */
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
@@ -40,13 +49,15 @@ enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
 bool alignment_name(const char *name); /* may it be one? */
 /* How many rows one of labelled rows ends with; 0: that is not known before. */
 uint32_t alignment_labelled(const struct alignment *a);
+/* What an operator asks for: `name: NAME`, `rows: common` or `rows: labelled`, and `replace: true`
+ * where there may be one of that name, each on a line of its own, beside empty ones and comments
+ * (#).  STATUS_DATA. */
 struct alignment_order {
     char name[CONFIG_ALIGN_NAME_MAX + 1];
+    bool replace;
     bool rows_given; /* else as the server's file says */
     enum config_rows rows;
 };
-/* What an operator asks for: `name: NAME`, on a line of its own, and `rows: common` or `rows:
- * labelled` on another one, beside empty ones and comments (#).  STATUS_DATA. */
 enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
 

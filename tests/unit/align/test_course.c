@@ -81,15 +81,17 @@ static void test_labelled_rows_need_no_way_back(void **state)
     for (uint32_t n = 2; n <= ALIGN_MEMBERS_MAX; n += n < 6 ? 1 : 83) {
         const struct align_course c = course_of(n, 10, 4, true);
 
-        assert_int_equal(align_steps(&c), (n + 2) * 3);
+        assert_int_equal(align_steps(&c), (n + 3) * 3);
         for (uint32_t step = 0; step < align_steps(&c); step++) {
             const struct align_at at = align_at(&c, step);
             uint32_t stage;
             const bool shows = align_shows_tallies(&c, &at, &stage);
 
-            assert_int_equal(at.part, step / 3 < n    ? ALIGN_RAISE
-                                      : step / 3 == n ? ALIGN_HOME
-                                                      : ALIGN_TELL);
+            assert_int_equal(at.part, step / 3 < n        ? ALIGN_RAISE
+                                      : step / 3 == n     ? ALIGN_HOME
+                                      : step / 3 == n + 1 ? ALIGN_TELL
+                                                          : ALIGN_AGREE);
+            assert_int_equal(align_shows_words(&at), step == (n + 2) * 3);
             assert_int_equal(shows, step % 3 == 0 && step >= 3 && step / 3 <= n);
             assert_true(!shows || stage == step / 3 - 1);
             for (uint32_t k = 0; at.part == ALIGN_HOME && k < n; k++) {

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-static const char good[] =
-    "name=q3-2026\nids=120\ncolumns=2\ntrim=1\nfold=0\nunicode=1\nrows=1\nchunk=500\n"
-    "patience_ms=60000\n";
+static const char good[] = "name=q3-2026\nids=120\ncolumns=2\nmin_result=7\nreplace=1\ntrim="
+                           "1\nfold=0\nunicode=1\nrows=1\nchunk=500\n"
+                           "patience_ms=60000\n";
 
 static enum status parse(struct alignment *a, const char *text)
 {
@@ -31,6 +31,8 @@ static void test_a_text_is_read_as_it_is_written(void **state)
     assert_string_equal(a.name, "q3-2026");
     assert_int_equal(a.ids, 120);
     assert_int_equal(a.columns, 2);
+    assert_int_equal(a.result_min, 7);
+    assert_true(a.replace);
     assert_true(a.trim && !a.fold && a.unicode == CONFIG_UNICODE_NFKC);
     assert_int_equal(a.rows, CONFIG_ROWS_LABELLED);
     assert_int_equal(alignment_labelled(&a), 120);
@@ -56,6 +58,8 @@ static void test_anything_else_is_refused(void **state)
         {"ids=120", "ids= 1"},
         {"columns=2", "columns=0"},
         {"columns=2", "columns=17"},
+        {"min_result=7", "min_result=16777217"},
+        {"replace=1", "replace=2"},
         {"trim=1", "trim=2"},
         {"chunk=500", "chunk=0"},
         {"chunk=500", "chunk=16385"},
@@ -94,43 +98,50 @@ static void test_a_name_is_no_path(void **state)
     assert_false(alignment_name("A"));
 }
 
-static void test_what_is_asked_for_is_one_name(void **state)
+static void test_what_is_asked_for_is_one_name_and_whether_it_is_replaced(void **state)
 {
     static const struct {
         const char *text, *name; /* NULL: refused */
         int rows;                /* -1: not said */
+        bool replace;
     } cases[] = {
-        {"name: q3", "q3", -1},
-        {"# ids\n\n name:q3-a \r\n", "q3-a", -1},
-        {"name: q3\nrows: common\n", "q3", CONFIG_ROWS_COMMON},
-        {"rows:labelled\nname: q3", "q3", CONFIG_ROWS_LABELLED},
-        {"rows: labelled\n", NULL, -1},
-        {"name: a\nrows: all\n", NULL, -1},
-        {"name: a\nrows: labelle\n", NULL, -1},
-        {"name: a\nrows:\n", NULL, -1},
-        {"name: a\nrows: common\nrows: labelled\n", NULL, -1},
-        {"", NULL, -1},
-        {"name:\n", NULL, -1},
-        {"name: a\nname: b\n", NULL, -1},
-        {"name: ../x\n", NULL, -1},
-        {"name: A\n", NULL, -1},
-        {"other: a\n", NULL, -1},
-        {"name: a b\n", NULL, -1},
-        {"q3\n", NULL, -1},
-        {"name: a234567890123456789012345678901234567890x\n", NULL, -1},
+        {"name: q3\nreplace: true\n", "q3", -1, true},
+        {"replace: false\nname: q3\n", NULL, -1, false},
+        {"replace: true\nname: q3\nreplace: true\n", NULL, -1, false},
+        {"replace: true\n", NULL, -1, false},
+        {"name: q3\nreplace: truely\n", NULL, -1, false},
+        {"name: q3", "q3", -1, false},
+        {"# ids\n\n name:q3-a \r\n", "q3-a", -1, false},
+        {"name: q3\nrows: common\n", "q3", CONFIG_ROWS_COMMON, false},
+        {"rows:labelled\nname: q3\nreplace: true", "q3", CONFIG_ROWS_LABELLED, true},
+        {"rows: labelled\n", NULL, -1, false},
+        {"name: a\nrows: all\n", NULL, -1, false},
+        {"name: a\nrows: labelle\n", NULL, -1, false},
+        {"name: a\nrows:\n", NULL, -1, false},
+        {"name: a\nrows: common\nrows: labelled\n", NULL, -1, false},
+        {"", NULL, -1, false},
+        {"name:\n", NULL, -1, false},
+        {"name: a\nname: b\n", NULL, -1, false},
+        {"name: ../x\n", NULL, -1, false},
+        {"name: A\n", NULL, -1, false},
+        {"other: a\n", NULL, -1, false},
+        {"name: a b\n", NULL, -1, false},
+        {"q3\n", NULL, -1, false},
+        {"name: a234567890123456789012345678901234567890x\n", NULL, -1, false},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct alignment_order order;
+        struct alignment_order o;
         const enum status s =
-            alignment_asked(&order, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
+            alignment_asked(&o, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
 
         assert_int_equal(s, cases[i].name != NULL ? STATUS_OK : STATUS_DATA);
         if (s != STATUS_OK)
             continue;
-        assert_string_equal(order.name, cases[i].name);
-        assert_int_equal(order.rows_given ? (int)order.rows : -1, cases[i].rows);
+        assert_string_equal(o.name, cases[i].name);
+        assert_int_equal(o.replace, cases[i].replace);
+        assert_int_equal(o.rows_given ? (int)o.rows : -1, cases[i].rows);
     }
 }
 
@@ -140,7 +151,7 @@ int main(void)
         cmocka_unit_test(test_a_text_is_read_as_it_is_written),
         cmocka_unit_test(test_anything_else_is_refused),
         cmocka_unit_test(test_a_name_is_no_path),
-        cmocka_unit_test(test_what_is_asked_for_is_one_name),
+        cmocka_unit_test(test_what_is_asked_for_is_one_name_and_whether_it_is_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
