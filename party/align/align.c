@@ -33,7 +33,7 @@ static enum status check_ids(const struct party_align *p, const struct alignment
         return error_set(p->error, STATUS_POLICY,
                          "policy.align.max_ids: %s lists %u ids, %u are the most",
                          p->setup->roster->server.name, of->ids, c->ids_max);
-    if (of->result_min < c->result_min)
+    if (of->rows == CONFIG_ROWS_COMMON && of->result_min < c->result_min)
         return error_set(p->error, STATUS_POLICY,
                          "policy.align.min_result: %s tells how many rows are common where they "
                          "are %u, and %u are the fewest",
@@ -85,9 +85,9 @@ static enum status offer(void *state, struct actions *a, const struct wire_offer
         return error_set(p->error, STATUS_PROTOCOL, "the server changed the job in its middle");
     s = alignment_parse(&about, o->job.text.data, o->job.text.n, p->error);
     if (s == STATUS_OK)
-        s = check_ids(p, &about);
-    if (s == STATUS_OK)
         s = check_rows(p, &about);
+    if (s == STATUS_OK)
+        s = check_ids(p, &about);
     if (s == STATUS_OK)
         s = check_set(p);
     if (s != STATUS_OK)

@@ -1,10 +1,12 @@
 #!/bin/sh
-# bench_labelled.sh -- all labelled rows beside those that all have: test AUC where each of three parties lacks one row in five.
+# bench_labelled.sh -- all labelled rows beside those that all have: test AUC where each of three parties lacks one row
+# in five.
 #
 #   tests/bench/bench_labelled.sh TABLE.csv.gz [SEEDS [ROWS]]
 #
-# TABLE has id, features and a binary label, in this order.  ROWS of it (12000) are trained on, 3000 tested: once people whom
-# all parties know, once people of whom each lacks a fifth as well.  Both kinds take the same number of steps, as near as epochs go.
+# TABLE has id, features and a binary label, in this order.  ROWS of it (12000) are trained on, 3000 tested: once
+# people whom all parties know, once people of whom each lacks a fifth as well.  Both kinds take the same number of
+# steps, as near as epochs go.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -37,9 +39,10 @@ for part, some in (("", train), ("-test", test)):
     write("server%s.csv" % part, [width + 1], some)
     for p in range(3):
         columns = range(cut[p], cut[p + 1])
-        write("p%d%s.csv" % (p + 1, "-whole" if part else ""), columns, some if part else [r for r in some if random.random() >= 0.2])
+        there = [r for r in some if random.random() >= 0.2]
+        write("p%d%s.csv" % (p + 1, "-part" if part else ""), columns, there)
         if part:
-            write("p%d-part.csv" % (p + 1), columns, [r for r in some if random.random() >= 0.2])
+            write("p%d-whole.csv" % (p + 1), columns, some)
 PYTHON
 }
 

@@ -8,8 +8,8 @@
 cd "$dir" || exit 6
 trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/null; done; rm -rf "$dir"' EXIT
 
-# People of whom each party knows four numbers, one of them noise; three in ten are missing at each party, others at each,
-# so that one in ten is there at all.  200 more are there everywhere, to test by, and 40 are new.
+# People of whom each party knows four numbers, one of them noise; three in ten are missing at each party, others at
+# each, so that one in ten is there at all.  200 more are there everywhere, to test by, and 40 are new.
 python3 - <<'PY'
 import random
 random.seed(11)
@@ -72,7 +72,8 @@ all_play() { # SERVER-ARGUMENTS... -- PARTY-ARGUMENTS...
     rm -f all/server/address
     # shellcheck disable=SC2086 # words
     timeout 100 "$VFL_BIN/vfl-server" -c all/server/config.yaml --set labels.train=server.csv \
-        --set labels.test=server-test.csv --set labels.alignment_test=tested --set listen=127.0.0.1:0 $server_side >server.log 2>&1 &
+        --set labels.test=server-test.csv --set labels.alignment_test=tested --set listen=127.0.0.1:0 $server_side \
+        >server.log 2>&1 &
     echo $! >server.pid
     wait_until [ -s all/server/address ] || kill "$(cat server.pid)"
     for i in 1 2 3; do

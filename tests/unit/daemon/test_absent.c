@@ -42,7 +42,7 @@ struct world {
     struct table train, test;
 };
 
-static void read(struct table *t, struct placed *p)
+static void take(struct table *t, struct placed *p)
 {
     const struct intake_want want = {
         .kind = SCHEMA_NUMBER, .limits = &INTAKE_LIMITS, .places = placed_places(p)};
@@ -64,9 +64,9 @@ static struct world open_tables(const char *train, const char *test)
 
     if (placed_open_pair(&w.p, scratch_dir(), &names, &err) != STATUS_OK)
         fail_msg("%s", err.text);
-    read(&w.train, &w.p.train);
+    take(&w.train, &w.p.train);
     if (test[0] != 0)
-        read(&w.test, &w.p.test);
+        take(&w.test, &w.p.test);
     return w;
 }
 
