@@ -11,7 +11,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 table=$1 seeds=${2:-3} rows=${3:-12000}
-bin=$root/build/bin
+bin=${VFL_BIN:-$root/build/bin}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
