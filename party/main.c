@@ -103,6 +103,18 @@ static void print_left(const struct table *t, const char *alignment, const char 
         printf("# alignment %s leaves out %zu rows of %s\n", alignment, t->own.left, path);
 }
 
+/* Of an alignment of labelled rows. */
+static void print_lacks(const struct table *t, const char *what)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; t->lacks != NULL && i < t->rows; i++)
+        n += t->lacks[i];
+    if (t->lacks != NULL)
+        printf("# %zu of the %zu %s rows are not here, and an absent constant stands in\n", n,
+               t->rows, what);
+}
+
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
@@ -118,6 +130,8 @@ static enum status print_config(struct party_inputs *in, struct error *err)
                in->train.cols);
         print_left(&in->train, in->config.data_alignment, in->config.data_train);
         print_left(&in->test, in->config.data_alignment_test, in->config.data_test);
+        print_lacks(&in->train, "training");
+        print_lacks(&in->test, "test");
     } else {
         error_set(err, s, "%s", status_words(s));
     }

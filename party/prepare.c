@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/daemon/absent.h"
 #include "common/daemon/models.h"
 #include "common/data/classes.h"
 #include "common/data/intake.h"
@@ -459,7 +460,9 @@ static enum status open_places(struct party_inputs *in, struct error *err)
                                        .by_order =
                                            c->validate > 0 && c->validate_by == VALIDATE_ORDER};
 
-    return placed_open_pair(&in->listed.placed, c->state, &names, err);
+    const enum status s = placed_open_pair(&in->listed.placed, c->state, &names, err);
+
+    return s == STATUS_OK ? absent_check(&in->listed.placed, c, err) : s;
 }
 
 enum status party_inputs_read(struct party_inputs *in, bool looks, struct error *err)
@@ -479,7 +482,6 @@ enum status party_inputs_read(struct party_inputs *in, bool looks, struct error 
         placed_show(&in->listed.placed.train, &in->train, in->config.data_train);
         placed_show(&in->listed.placed.test, &in->test, in->config.data_test);
     }
-    placed_close_pair(&in->listed.placed);
     if (s == STATUS_OK && in->config.validate > 0)
         s = keep_back(in, place, err);
     mem_free(place);
@@ -495,6 +497,9 @@ enum status party_inputs_read(struct party_inputs *in, bool looks, struct error 
         s = check_kept(in, err);
     if (s == STATUS_OK)
         limit_tables(in);
+    if (s == STATUS_OK)
+        s = absent_fill(&in->listed.placed, &in->train, &in->test, in->config.validate, err);
+    placed_close_pair(&in->listed.placed);
     return s;
 }
 

@@ -88,8 +88,9 @@ static enum status keep_alignment(void *owner, const struct alignment *about,
 {
     const struct party_run *r = owner;
 
-    return aligned_keep(r->in->config.state, &r->in->listed.ids,
-                        &(struct aligned_result){about->name, transcript, places}, err);
+    return aligned_keep(
+        r->in->config.state, &r->in->listed.ids,
+        &(struct aligned_result){about->name, transcript, places, alignment_labelled(about)}, err);
 }
 
 static enum status from(void *owner, const struct plan *plan, struct package *out,

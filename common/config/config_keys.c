@@ -42,6 +42,7 @@ static const struct key identity_keys[] = {
 
 static const char *const unicodes[] = {"nfc", "nfkc", "none", NULL};
 static const char *const duplicates[] = {"refuse", "first", "all", NULL};
+static const char *const aligned_rows[] = {"common", "labelled", NULL};
 
 /* Of either side: the server lists ids, too, and is a member like any other. */
 static const struct key align_keys[] = {
@@ -83,7 +84,21 @@ static const struct key policy_align_keys[] = {
              "told."},
 };
 
+static const struct key policy_align_party_keys[] = {
+    {"policy.align.rows", KEY_SET, ALIGN(rows_taken), .choices = aligned_rows,
+     .fallback = "[common]",
+     .help =
+         "Kinds of alignments that this side takes part in: of the rows that all sides have, or "
+         "of all that the server has labels of, which this party is then told of its own."},
+};
+
 static const struct key align_server_keys[] = {
+    {"align.rows", KEY_CHOICE, ALIGN(rows), .choices = aligned_rows, .fallback = "common",
+     .help =
+         "The rows of an alignment that does not say itself: common: those that all sides have; "
+         "labelled: all of align.table here, a party without a row standing in with its absent "
+         "constant.  Each party learns which of its own rows are among them, and nobody whose "
+         "else they are."},
     {"align.patience_ms", KEY_U32, ALIGN(patience_ms), .lo = 1000, .hi = 604800000,
      .fallback = "120000",
      .help = "Milliseconds that one step of an alignment waits for a side: raising 16384 points "
@@ -428,11 +443,12 @@ static const struct key party_keys[] = {
 
 const struct key_table config_keys_party = {
     .name = "party",
-    .parts = 7,
+    .parts = 8,
     .part = {{ROWS(party_address_keys), 0},
              {ROWS(identity_keys), PARTY(identity)},
              {ROWS(party_keys), 0},
              {ROWS(policy_align_keys), PARTY(align)},
+             {ROWS(policy_align_party_keys), PARTY(align)},
              {ROWS(align_keys), PARTY(align)},
              {ROWS(inject_keys), PARTY(inject)},
              {ROWS(inject_both_keys), PARTY(inject)}},

@@ -98,6 +98,6 @@ struct server_alignment server_align_result(const struct server_align *p)
         return r;
     r.transcript = align_member_transcript(p->member);
     r.places = align_member_places(p->member);
-    r.common = align_match_common(p->match);
+    r.common = server_align_common(p);
     return r;
 }

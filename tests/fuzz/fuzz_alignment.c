@@ -20,7 +20,7 @@ static void fuzz_text(const uint8_t *text, size_t n)
     struct buf again;
 
     if (alignment_asked(&order, text, n, NULL) == STATUS_OK)
-        CHECK(alignment_name(order.name));
+        CHECK(alignment_name(order.name) && order.rows < CONFIG_ROWS_N);
     if (alignment_parse(&a, text, n, NULL) != STATUS_OK)
         return;
     buf_init(&again, WIRE_JOB_TEXT_MAX);

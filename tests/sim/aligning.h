@@ -29,8 +29,9 @@ struct sim_list {
 /* Rows of these numbers. */
 void aligning_list(struct sim_list *l, const uint64_t *id, uint32_t n);
 struct party_ids_listed aligning_party(struct sim_list *l);
-/* about: filled in for the server's list, whose ids and chunk it says. */
-struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk);
+/* about: filled in for the server's list, whose ids, chunk and kind it says. */
+struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk,
+                                      bool labelled);
 enum status aligning_keep(struct sim_list *l, const uint8_t *transcript, const uint32_t *places);
 
 #endif
