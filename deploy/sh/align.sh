@@ -11,7 +11,7 @@ align_usage() {
 usage: vfl align --ids FILE --party A.csv --party B.csv ... [--key COLUMN[,COLUMN]] [--duplicates refuse|first|all]
                  [--fold] [--no-trim] [--unicode nfc|nfkc|none] [--min N] [--name NAME] --out DIR [--quiet]
 
-  --ids FILE       the server's table; --party FILE: one party's.  CSV, plain or .gz, or SQLite, rows in any order
+  --ids FILE       the server's table; --party FILE: one party's.  as docs/tables.md has it, rows in any order
   --key            the columns that make an id together; default: id
   --duplicates     an id that is there twice: refuse the table (default), take the first row, or all of them
   --fold           capital and small letters are the same; --no-trim: spaces around a cell count
@@ -37,9 +37,9 @@ align_read_options() {
         case $1 in
         --ids) ids=$2 ;;
         --party)
-            [ -f "$2" ] || fail 2 "$2: no such file"
+            align_table=$(cluster_source "$2") || exit $?
             m=$((m + 1))
-            tables="$tables$(readlink -f "$2")
+            tables="$tables$align_table
 "
             ;;
         --key) key=$2 ;;
@@ -53,8 +53,7 @@ align_read_options() {
         shift 2
     done
     [ -n "$ids" ] && [ $m -gt 0 ] && [ -n "$out" ] || fail 2 "--ids, --party and --out are needed (vfl align --help)"
-    [ -f "$ids" ] || fail 2 "$ids: no such file"
-    ids=$(readlink -f "$ids")
+    ids=$(cluster_source "$ids") || exit $?
     [ ! -e "$out" ] || [ -z "$(find "$out" -mindepth 1 -maxdepth 1 | head -n 1)" ] || fail 2 "$out is not empty"
     own_folder "$out"
     out=$(readlink -f "$out")
@@ -128,6 +127,8 @@ align_main() {
     need flock awk nproc seq setsid setpriv
     # shellcheck source=/dev/null
     . "$vfl_share/sh/cluster.sh"
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/data.sh"
     align_read_options "$@"
     for program in vfl-server vfl-party vfl-merge vfl-pki; do
         [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"

@@ -49,7 +49,7 @@ FOREIGN = {
                   'tests/unit/crypto/*', 'tests/unit/net/*', 'tests/lib/draws.c',
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
                   'tests/fuzz/fuzz_certificate.c', 'tests/bench/*'),
-    'sodium.h': ('common/crypto/group.c', 'tests/unit/crypto/*'),
+    'sodium.h': ('common/crypto/group.c', 'common/crypto/siphash.c', 'tests/unit/crypto/*'),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/tree.c',),
     'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'server/queue.c',
