@@ -7,7 +7,6 @@
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
-#include "common/daemon/aligned.h"
 #include "common/flow/job.h"
 #include "common/flow/mechanism.h"
 #include "common/privacy/ledger_aligned.h"
@@ -286,21 +285,28 @@ enum status books_may_answer(const struct books *b, uint32_t rows, struct error 
 /* --- alignments --- */
 
 /* Those of an earlier version are in a file beside their results. */
+enum status books_aligned(const struct config_party *c, const struct ledger *l,
+                          struct aligned_counts *out, struct error *err)
+{
+    const enum status s = aligned_counts_read(c->state, out, err);
+
+    if (s == STATUS_OK && l != NULL) {
+        out->begun += ledger_alignments(l)->n;
+        out->told += ledger_alignments(l)->told;
+    }
+    return s;
+}
+
 enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,
                         struct error *err)
 {
     const struct config_party *c = &b->in->config;
-    const struct ledger_alignments *noted = ledger_alignments(b->ledger);
     struct ledger_alignment one = {.ids = b->in->listed.ids.n, .at_s = (int64_t)time(NULL)};
     struct aligned_counts counts;
     struct buf text;
-    enum status s = aligned_counts_read(c->state, &counts, err);
+    enum status s = books_aligned(c, b->ledger, &counts, err);
 
-    if (s != STATUS_OK)
-        return s;
-    counts.begun += noted->n;
-    counts.told += noted->told;
-    if (what == ALIGNMENT_BEGUN && !about->replace)
+    if (s == STATUS_OK && what == ALIGNMENT_BEGUN && !about->replace)
         s = aligned_free(c->state, about->name, err);
     if (s == STATUS_OK)
         s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);

@@ -4,6 +4,7 @@
 #ifndef COLONNADE_PARTY_BOOKS_H
 #define COLONNADE_PARTY_BOOKS_H
 
+#include "common/daemon/aligned.h"
 #include "common/flow/action.h"
 #include "common/flow/alignment.h"
 #include "common/privacy/ledger.h"
@@ -55,6 +56,10 @@ enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bo
 /* May predictions of so many rows be answered, by what was asked for before (counted.h)? */
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err) MUST_USE;
 
+/* Alignments that there were, those of an earlier version of this program among them; l NULL: there
+ * is no ledger yet. */
+enum status books_aligned(const struct config_party *c, const struct ledger *l,
+                          struct aligned_counts *out, struct error *err) MUST_USE;
 /* An alignment begins, or may tell something from now on: noted, durably, within policy.align.  May
  * run on a worker thread. */
 enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,

@@ -7,6 +7,7 @@
 #include "common/daemon/models.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
+#include "party/books.h"
 #include "party/contributed.h"
 #include "party/fewest.h"
 #include "party/loop.h"
@@ -194,6 +195,29 @@ static enum status check_predictions(const struct options *o, struct party_input
     return s;
 }
 
+/* What one more alignment may cost. */
+static enum status print_alignments(const struct party_inputs *in, struct error *err)
+{
+    const struct config_align *c = &in->config.align;
+    struct aligned_counts counts;
+    struct ledger *l;
+    enum status s = books_open_ledger(&l, &in->config, false, err);
+
+    if (s != STATUS_OK)
+        return s;
+    s = books_aligned(&in->config, l, &counts, err);
+    ledger_close(l);
+    if (s == STATUS_OK)
+        printf("# %u ids, of %u columns each\n"
+               "# alignments so far: %llu of %u told something, %llu of %llu have begun\n"
+               "# ids that may be tried on these in one more: %u by one side, %u by several that "
+               "work together\n",
+               in->listed.ids.n, in->listed.ids.columns, (unsigned long long)counts.told,
+               c->times_max, (unsigned long long)counts.begun,
+               (unsigned long long)ALIGNED_BEGUN * c->times_max, c->ids_max, c->all_max);
+    return s;
+}
+
 /* --align: the ids alone, in one job, and an end. */
 static enum status align(const struct options *o, const struct party_options *how,
                          struct party_inputs *in, struct error *err)
@@ -201,9 +225,9 @@ static enum status align(const struct options *o, const struct party_options *ho
     enum status s = party_inputs_listed(in, true, err);
 
     in->config.stand = false;
-    if (s == STATUS_OK && o->check_only)
-        printf("# %u ids, of %u columns each\n", in->listed.ids.n, in->listed.ids.columns);
-    return s == STATUS_OK && !o->check_only ? party_loop_run(in, how, err) : s;
+    if (s != STATUS_OK)
+        return s;
+    return o->check_only ? print_alignments(in, err) : party_loop_run(in, how, err);
 }
 
 static enum status run(const struct options *o, struct party_inputs *in, struct error *err)

@@ -38,6 +38,8 @@ same "begun 1
 told 1" "$(cat one/server/alignments/asked)" 'the server counts it'
 expect 0 '  common  .*  285  .*  yes' 'and so does a ledger' "$VFL_BIN/vfl-party" -c one/party-2/config.yaml \
     --set server=127.0.0.1:1 --set data.train=b.csv --ledger
+expect 0 'so far: 1 of 16 told something, 1 of 256 have begun' 'and -n says it' "$VFL_BIN/vfl-party" --align -n \
+    -c one/party-2/config.yaml --set server=127.0.0.1:1 --set data.train=b.csv --set align.table=b.csv
 same "$(sed -n 's/^transcript //p' one/server/alignments/common)" \
     "$(sed -n 's/^transcript //p' one/party-3/alignments/common)" 'all have one transcript'
 expect 0 '240 rows' 'another alignment' aligned --out two
