@@ -30,12 +30,8 @@ static bool shows_tallies(const struct align_at *at)
 }
 
 /* Before places go back everybody has everybody's word that it was told the same: a tag over
- * nothing, in the name of the transcript, for each other party. */
-static bool ends_telling(const struct align_at *at)
-{
-    return at->part == ALIGN_TELL && at->last;
-}
-
+ * nothing, in the name of the transcript, for each other party.  It goes out in answer to the step
+ * before that, whose seals it shares. */
 static bool shows_words(const struct align_at *at)
 {
     return at->part == ALIGN_RETURN && at->stage == 0 && at->first;
@@ -145,7 +141,7 @@ static enum status answer(struct party_align *p, struct actions *a, const struct
         b->tallies = (struct wire_bytes){align_member_tally(p->member), TALLY_BYTES};
     if (next < p->steps)
         s = share_begin(&p->keys, &round);
-    if (s == STATUS_OK && ends_telling(at))
+    if (s == STATUS_OK && shows_words(&then))
         seal_words(p, b);
     if (s != STATUS_OK || next == p->steps || !align_hands(&then))
         return s;

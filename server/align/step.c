@@ -20,11 +20,11 @@ static bool shows_tallies(const struct align_at *at)
     return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
 }
 
-/* Before places go back the parties have each other's word that they were told the same; those go
- * out with the first step of RETURN. */
-static bool ends_telling(const struct align_at *at)
+/* Before places go back the parties have each other's word that they were told the same: given in
+ * answer to the step before this one, and shown with it. */
+static bool shows_words(const struct align_at *at)
 {
-    return at->part == ALIGN_TELL && at->last;
+    return at->part == ALIGN_RETURN && at->stage == 0 && at->first;
 }
 
 static size_t words_bytes(const struct server_align *p)
@@ -81,7 +81,7 @@ static void send_step(struct server_align *p, struct actions *a, const struct al
             b->entries = (struct wire_bytes){g->entries, g->n};
             b->tag = (struct wire_bytes){g->tag, g->sealed ? sizeof g->tag : 0};
         }
-        if (at->part == ALIGN_RETURN && at->stage == 0 && at->first)
+        if (shows_words(at))
             b->tag = (struct wire_bytes){g->words, words_bytes(p)};
         if (shows_tallies(at))
             b->tallies = (struct wire_bytes){p->tallies, (size_t)p->course.members * TALLY_BYTES};
@@ -127,14 +127,18 @@ static bool fits(const struct server_align *p, const struct align_at *at, uint32
                tells = at->part == ALIGN_RAISE && at->last;
 
     return b->step == p->step && b->entries.n == n &&
-           b->tag.n == (seals              ? (size_t)WIRE_TAG_BYTES
-                        : ends_telling(at) ? words_bytes(p)
-                                           : 0) &&
+           b->tag.n == (seals                ? (size_t)WIRE_TAG_BYTES
+                        : shows_words(&then) ? words_bytes(p)
+                                             : 0) &&
            b->tallies.n == (tells ? (size_t)TALLY_BYTES : 0) && b->common == 0;
 }
 
 static void take_words(struct server_align *p, uint32_t k, const struct wire_batch *b)
 {
+    const struct align_at then = align_at(&p->course, p->step + 1);
+
+    if (!shows_words(&then))
+        return;
     for (uint32_t to = 1; to < p->course.members; to++) {
         if (to != k)
             memcpy(p->given[to].words + word_at(to, k), b->tag.data + word_at(k, to),
@@ -176,8 +180,7 @@ struct server_next server_align_batch(struct server_align *p, struct actions *a,
     if (b->tallies.n > 0)
         memcpy(p->tallies + (size_t)k * TALLY_BYTES, b->tallies.data, TALLY_BYTES);
     take_entries(p, k, b);
-    if (ends_telling(&at))
-        take_words(p, k, b);
+    take_words(p, k, b);
     if (!server_answered(p->fed, peer))
         return next_of(NEXT_WAIT);
     p->step++;
