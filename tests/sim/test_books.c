@@ -239,6 +239,7 @@ static void test_statistics_beyond_the_limit_are_not_charged_and_nothing_is_rele
         epsilon *= 1.02;
     forget_the_ledger();
     open_with(&b, epsilon, 1);
+    in.fitted.drawn.entry.clip = 10; /* and far too little for these */
     assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
     assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
     assert_true(b.due);

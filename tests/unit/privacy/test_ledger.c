@@ -372,7 +372,7 @@ static void test_print_says_what_was_spent_and_what_it_amounts_to(void **state)
 {
     static const char *const expected[] = {
         "records         2500\n",
-        "train 2500  evaluate 20  predict 0  contribute 0  align 0  total 2520\n",
+        "train 2500  evaluate 20  predict 0  contribute 0  align 0  statistics 0  total 2520\n",
         "at most 3 of one record\n",
         "1                       2490\n",
         "3                         10\n",
