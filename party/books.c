@@ -144,6 +144,8 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
 
     *b = (struct books){.in = in};
     s = books_open_ledger(&b->ledger, &in->config, true, err);
+    if (s == STATUS_OK)
+        s = counted_adopt(b->ledger, &in->config, (int64_t)time(NULL), err);
     return s == STATUS_OK ? bind_all(b, err) : s;
 }
 
@@ -247,7 +249,9 @@ static enum ledger_purpose purpose_in_ledger(const struct action_charge *c)
 
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err)
 {
-    return counted_may(&b->in->config, rows, (int64_t)time(NULL), err);
+    const struct ledger_asked before = ledger_asked(b->ledger);
+
+    return counted_may(&before, &b->in->config.policy, rows, (int64_t)time(NULL), err);
 }
 
 /* --- alignments --- */
@@ -267,9 +271,10 @@ enum status books_align(struct books *b, const struct alignment *about, enum ali
         return s;
     counts.begun += noted->n;
     counts.told += noted->told;
-    s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
-    if (s == STATUS_OK && what == ALIGNMENT_BEGUN && !about->replace)
+    if (what == ALIGNMENT_BEGUN && !about->replace)
         s = aligned_free(c->state, about->name, err);
+    if (s == STATUS_OK)
+        s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
     if (s != STATUS_OK)
         return s;
     if (what == ALIGNMENT_TOLD)
@@ -285,6 +290,36 @@ enum status books_align(struct books *b, const struct alignment *about, enum ali
 }
 
 /* --- charges --- */
+
+/* What is asked for is counted in the commit that charges it.  Where ids are too many, or a record
+ * is over its limit, the same commit is made without a release: who has rows here decides neither
+ * whether something is written nor how much. */
+static enum status charge_asked(struct books *b, const struct action_charge *c,
+                                struct ledger_block *block, const struct ledger_limits *limits,
+                                struct error *err)
+{
+    struct ledger_asked asked = ledger_asked(b->ledger);
+    struct error failed = {0};
+    enum counted counted =
+        counted_add(&asked, &b->in->config.policy, c->asked, c->unknown, block->at_s, err);
+    enum status s;
+
+    if (counted == COUNTED_NOTHING)
+        return STATUS_BUDGET;
+    block->asked = &asked;
+    block->places = c->places;
+    if (counted == COUNTED) {
+        s = ledger_reserve(b->ledger, block, limits, err);
+        if (s != STATUS_BUDGET)
+            return s;
+    }
+    block->n = 0;
+    s = ledger_reserve(b->ledger, block, NULL, &failed);
+    if (s == STATUS_OK)
+        return STATUS_BUDGET;
+    *err = failed;
+    return s;
+}
 
 enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
 {
@@ -311,8 +346,6 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
 
     if (s == STATUS_OK && c->rounds == 0)
         return ledger_keep(b->ledger, err);
-    if (s == STATUS_OK && c->predicts)
-        s = counted_add(&b->in->config, c->asked, c->unknown, block.at_s, err);
     if (s == STATUS_OK && !block.scheduled)
         s = collect(b, c, err);
     if (s == STATUS_OK)
@@ -320,6 +353,8 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     if (s != STATUS_OK)
         return s;
     block.slots = b->slots;
+    if (c->predicts)
+        return charge_asked(b, c, &block, &limits, err);
     return c->give_back ? ledger_return(b->ledger, &block, err)
                         : ledger_reserve(b->ledger, &block, &limits, err);
 }

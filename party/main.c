@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum { PRINT_MAX = 1 << 20, STATEMENT_MAX = 16 << 20 };
-enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY, OWN_ALIGN };
+enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY, OWN_ALIGN, OWN_FORGET_ASKED };
 enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS, OWN_PREDICT };
 
 static const struct options_about about = {
@@ -39,6 +39,9 @@ static const struct options_about about = {
         "                       own name: by its checkpoint), exit: when it is lost for good\n"
         "  --ids-forget NAME    forget how many other lists of ids another party, or the server,\n"
         "                       has come with, exit; all: everybody\n"
+        "  --asked-forget       forget how many unknown ids, and rows of today, predictions have "
+        "asked\n"
+        "                       for, exit\n"
         "  --predict RUN        answer one job of predictions by the model of RUN (served: the one "
         "in\n"
         "                       use), for rows of data.predict, and end; with -n: check and "
@@ -55,7 +58,8 @@ static const struct options_about about = {
     .own = {[OWN_LEDGER] = "ledger",
             [OWN_FINGERPRINT] = "fingerprint",
             [OWN_VERIFY] = "verify-accountant",
-            [OWN_ALIGN] = "align"},
+            [OWN_ALIGN] = "align",
+            [OWN_FORGET_ASKED] = "asked-forget"},
     .own_value = {[OWN_PLAN] = "plan",
                   [OWN_FORGET] = "ledger-forget",
                   [OWN_FORGET_IDS] = "ids-forget",
@@ -81,6 +85,8 @@ static enum status print_statement(const struct options *o, const struct party_i
     buf_init(&out, STATEMENT_MAX);
     if (ids != NULL)
         s = statement_forget_ids(in, ids, &out, err);
+    else if (o->own[OWN_FORGET_ASKED])
+        s = statement_forget_asked(in, &out, err);
     else if (forget != NULL)
         s = statement_forget(in, forget, &out, err);
     else
@@ -224,12 +230,12 @@ static const char *at_odds(const struct options *o)
 {
     const bool plan = o->own_value[OWN_PLAN] != NULL || o->own[OWN_VERIFY],
                predicts = o->own_value[OWN_PREDICT] != NULL;
-    const int orders = o->own[OWN_LEDGER] + o->own[OWN_FINGERPRINT] +
+    const int orders = o->own[OWN_LEDGER] + o->own[OWN_FINGERPRINT] + o->own[OWN_FORGET_ASKED] +
                        (o->own_value[OWN_FORGET] != NULL) + (o->own_value[OWN_FORGET_IDS] != NULL);
 
     if (orders > 1 || (orders > 0 && (o->check_only || predicts || o->export_file != NULL)))
-        return "--ledger, --ledger-forget, --ids-forget and --fingerprint go alone, without -n, "
-               "--predict and --export";
+        return "--ledger, --ledger-forget, --ids-forget, --asked-forget and --fingerprint go "
+               "alone, without -n, --predict and --export";
     if (o->own[OWN_ALIGN] && (orders > 0 || plan || predicts || o->export_file != NULL))
         return "--align goes alone, or with -n";
     if (plan && !o->check_only)

@@ -96,7 +96,8 @@ static enum status from(void *owner, const struct plan *plan, struct package *ou
                         struct error *err)
 {
     const struct party_run *r = owner;
-    enum status s = models_load_from(r->in->config.state, plan, out, err);
+    const char *by = r->in->config.stand ? runs_name(r->folder) : "";
+    enum status s = models_load_from(r->in->config.state, plan, by, out, err);
 
     if (s == STATUS_OK && out->role != PACKAGE_BOTTOM)
         s = error_set(err, STATUS_CONFIG, "training.from: run %s has a head here", out->run);

@@ -69,6 +69,7 @@ struct config_inject {
 /* Predictions on request. */
 struct config_serve {
     uint32_t rows, waiting, deadline_ms, idle_ms;
+    uint64_t client_rows_day; /* that one client has parties asked for; 0: any */
 };
 
 enum { CONFIG_ALIGN_NAME_MAX = 40, CONFIG_ALIGN_COLUMNS_MAX = 16 };
@@ -155,6 +156,7 @@ struct config_policy {
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
+    uint32_t unknown_ids_day;            /* of these a day takes off; 0: none */
     uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
     uint32_t contribute_rows;            /* of one job of contributions, at most; 0: none */
     uint32_t contribute_columns;         /* the first ones, that one may mix up */

@@ -201,8 +201,14 @@ static const struct key server_keys[] = {
      .help = "Milliseconds in which a request is answered, with what there is by then; it may ask "
              "for fewer."},
     {"serve.idle_ms", KEY_U32, SERVER(serve.idle_ms), .lo = 1, .hi = 604800000, .fallback = "30000",
-     .help = "Milliseconds without a request after which an open job ends; at most the plan's "
-             "protocol.patience_ms."},
+     .help = "Milliseconds without a request after which an open job ends; at most half of the "
+             "plan's protocol.patience_ms."},
+    {"serve.client_rows_per_day", KEY_U64, SERVER(serve.client_rows_day), .lo = 0, .hi = COUNT_MAX,
+     .fallback = "0",
+     .help = "Rows that parties are asked for on behalf of one client in 24 hours, so that none "
+             "uses up what their policies have for all (policy.predict.max_unknown, "
+             "max_rows_per_day); kept answers are none, nor is what the operator's token asks "
+             "for; 0: any number."},
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},
@@ -384,13 +390,17 @@ static const struct key party_keys[] = {
     {"policy.predict.max_rows_per_day", KEY_U64, PARTY(policy.predict_rows_day), .lo = 0,
      .hi = COUNT_MAX, .fallback = "0",
      .help = "Rows that predictions of all jobs may ask for in a day of UTC, those that are asked "
-             "for again too (state/asked counts them); 0: no limit."},
+             "for again too (the ledger counts them); 0: no limit."},
     {"policy.predict.max_rows", KEY_U32, PARTY(policy.predict_rows), .lo = 0, .hi = 1u << 24,
      .fallback = "0", .help = "Rows that one job of predictions may ask for; 0: no limit."},
     {"policy.predict.max_unknown", KEY_U32, PARTY(policy.unknown_ids), .lo = 0, .hi = 1u << 30,
      .fallback = "1000",
      .help = "Ids that predictions may ask for and data.predict does not have, over all jobs: each "
-             "answer tells that this party has no such row (state/unknown counts them)."},
+             "answer tells that this party has no such row (the ledger counts them)."},
+    {"policy.predict.unknown_per_day", KEY_U32, PARTY(policy.unknown_ids_day), .lo = 0,
+     .hi = 1u << 30, .fallback = "100",
+     .help = "How many of those counted for max_unknown each day of UTC takes off; 0: none, until "
+             "--asked-forget."},
     {"policy.contribute.max_rows", KEY_U32, PARTY(policy.contribute_rows), .lo = 0, .hi = 1u << 24,
      .fallback = "0",
      .help = "Rows that one job of contributions may ask for, each many times over; 0: this party "

@@ -125,7 +125,7 @@ enum status aligned_free(const char *state, const char *name, struct error *err)
     return access(path, F_OK) != 0
                ? STATUS_OK
                : error_set(err, STATUS_CONFIG,
-                           "%s is there already: replace: true would replace it", path);
+                           "alignment %s is there already: replace: true replaces it", name);
 }
 
 enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t most,

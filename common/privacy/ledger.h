@@ -65,6 +65,13 @@ bool ledger_takes(const struct ledger *l, const struct account_entry *mechanism)
 size_t ledger_mechanisms(const struct ledger *l);
 enum { LEDGER_NEARLY_FULL = ACCOUNT_MECHANISMS_MAX / 4 * 3 };
 
+/* What questions have asked of this party so far, by the last of their entries. */
+struct ledger_asked {
+    uint64_t unknown; /* ids that are nobody's here */
+    uint64_t day;     /* days since 1970, UTC */
+    uint64_t rows;    /* on that day */
+};
+
 /* Rounds that are paid for at once, and what they release: n vectors, either of a stretch of the
  * public schedule over a data set, or of slots that are listed. */
 struct ledger_block {
@@ -79,6 +86,11 @@ struct ledger_block {
     uint32_t set;
     uint64_t place;        /* listed: of the first round */
     const uint32_t *slots; /* listed: one release each; a slot may occur several times */
+    /* Of questions: what they come to with this one, durable with it; and in how many places the
+     * slots are written, n or more.  What the disk has to do is the same for the same places,
+     * whichever slots there are and however few. */
+    const struct ledger_asked *asked;
+    size_t places;
 };
 
 /* What a block must stay within, once it is counted. */
@@ -117,6 +129,11 @@ enum status ledger_keep(struct ledger *l, struct error *err) MUST_USE;
 /* Forgets how far a peer's ledger had come, durably. */
 enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
                           struct error *err) MUST_USE;
+
+struct ledger_asked ledger_asked(const struct ledger *l);
+/* Something else, durably: what was counted elsewhere, or an operator's word. */
+enum status ledger_set_asked(struct ledger *l, const struct ledger_asked *a,
+                             struct error *err) MUST_USE;
 
 struct ledger_totals {
     uint64_t releases[LEDGER_PURPOSES]; /* vectors, by purpose */

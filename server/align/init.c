@@ -12,6 +12,10 @@ void server_align_forget(struct server_align *p)
     align_match_free(p->match);
     p->member = NULL;
     p->match = NULL;
+    for (size_t i = 0; i < ALIGN_MEMBERS_MAX; i++) { /* nothing of it goes out with another */
+        p->given[i].n = 0;
+        p->given[i].sealed = false;
+    }
 }
 
 static enum status init(struct server_align *p, const struct server_setup *setup)

@@ -107,12 +107,15 @@ same 4 "$(job submit align again.align)" 'and one that replaces it'
 same 5 "$(job submit align again.align)" 'and one that is too many'
 expect 0 completed 'it is played' job wait 1
 expect 0 completed 'training follows' job wait 2
-expect 1 'alignments/q3 is there already' 'nothing is replaced unasked' job wait 3
+expect 1 'alignment q3 is there already' 'nothing is replaced unasked' job wait 3
 expect 0 completed 'the second one is played' job wait 4
 expect 1 'policy.align.max_alignments: there were 2' 'the third is refused' job wait 5
 same 255 "$(sed '1,/^$/d' run/server/alignments/q3 | wc -l)" 'its result is kept at the server'
 same "$(sed '1,/^$/d' run/server/alignments/q3)" "$(sed '1,/^$/d' run/party-2/alignments/q3)" 'and at a party'
 expect 0 '"common": 255' 'and summed up' job summary 4
+rm run/server/alignments/q3
+same 6 "$(job submit align q3.align)" 'one whose name only parties have'
+expect 1 'refuses: alignment q3 is there already' 'is refused by one of them' job wait 6
 for p in server 1 2; do
     kill "$(cat $p.pid)"
     wait "$(cat $p.pid)"

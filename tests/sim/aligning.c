@@ -53,7 +53,8 @@ static enum status keep(void *owner, const struct alignment *about,
 
 struct party_ids_listed aligning_party(struct sim_list *l)
 {
-    return (struct party_ids_listed){l->n > 0 ? l->rows : NULL, l->n, 1, l, count, keep};
+    return (struct party_ids_listed){
+        l->n > 0 ? l->rows : NULL, l->lies ? l->says : l->n, 1, l, count, keep};
 }
 
 struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk)
