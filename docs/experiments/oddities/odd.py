@@ -5,10 +5,11 @@
 #   odd.py sklearn FOLDER SCORES.csv     logistic regression and an MLP, with the preparation of docs/tables.md
 #   odd.py table SCORES.csv RUNS.csv     beside the runs of grid.yaml
 #
-# clients (default-credit, every second row): `;`, a byte order mark, CRLF, words for codes, names of columns in quotes;
-# ages as dates, a time of day with changing zones, a remark that is another one in most rows.  sites (phishing): `,`, LF,
-# words for codes, empty lines at the end.  Both: a fifth of all cells missing, in five spellings, quotes with commas,
-# delimiters, quotes and line ends inside, blanks around cells; and in the test rows texts that no training row has.
+# clients (default-credit, every second row): `;`, a byte order mark, CRLF, words for codes, names of columns in
+# quotes; ages as dates, a time of day with changing zones, a remark that is another one in most rows.
+# sites (phishing): `,`, LF, words for codes, empty lines at the end.
+# Both: a fifth of all cells missing, in five spellings, quotes with commas, delimiters, quotes and line ends inside,
+# blanks around cells; and in the test rows texts that no training row has.
 #
 # A row is tested when the first byte of SHA-256 of its id, mod 5, is 0.  Dice are seeded by the names of the files.
 # SPDX-License-Identifier: Apache-2.0
