@@ -4,6 +4,7 @@
 #include "party/asked.h"
 
 #include "common/daemon/models.h"
+#include "party/predicted.h"
 
 void asked_deinit(struct asked *a)
 {
@@ -27,10 +28,10 @@ enum status asked_for(struct asked *a, const struct party_inputs *party, const s
     if (s == STATUS_OK)
         s = models_find(party->config.state, about->plan, about->trail, run, err);
     if (s == STATUS_OK)
-        s = party_inputs_model(&a->in, run[0] != 0 ? run : about->run, err);
+        s = predicted_model(&a->in, run[0] != 0 ? run : about->run, err);
     if (s != STATUS_OK)
         return s;
-    s = party_inputs_predicted(&a->in, err);
+    s = predicted_rows(&a->in, err);
     if (s == STATUS_OK)
         s = books_share(&a->books, whole, &a->in, err);
     *out = (struct party_answers){&a->in.model, &a->in.test, &a->in.persons, s != STATUS_OK};

@@ -11,6 +11,7 @@
 #include "party/contributed.h"
 #include "party/fewest.h"
 #include "party/loop.h"
+#include "party/predicted.h"
 #include "party/price.h"
 #include "party/statement.h"
 
@@ -180,7 +181,7 @@ static enum status check_predictions(const struct options *o, struct party_input
 
     buf_init(&out, PRINT_MAX);
     if (s == STATUS_OK)
-        s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
+        s = predicted_inputs(in, models_asked(o->own_value[OWN_PREDICT]), err);
     if (s == STATUS_OK)
         s = price_predictions(&price, in, err);
     if (s == STATUS_OK)
@@ -255,7 +256,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own_value[OWN_PREDICT] != NULL)
         in->config.stand = false; /* one job, and an end */
     if (o->own_value[OWN_PREDICT] != NULL)
-        s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
+        s = predicted_inputs(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else
         s = party_inputs_read(in, false, err);
     if (s == STATUS_OK && in->config.stand)

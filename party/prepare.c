@@ -151,8 +151,7 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
     return STATUS_OK;
 }
 
-/* What a model is given has a bound, whatever the files and the scale say. */
-static void limit_tables(struct party_inputs *in)
+void party_inputs_limit(struct party_inputs *in)
 {
     const size_t beyond = table_limit(&in->train) + table_limit(&in->test);
 
@@ -303,9 +302,13 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
                      c->schema);
 }
 
-#define UNEXPECTED                                                                                 \
-    "%s: %zu texts that no training row has, %zu missing cells in columns where none is missing "  \
-    "there"
+void party_inputs_say_unexpected(const char *path, size_t unseen, size_t filled)
+{
+    if (unseen + filled > 0)
+        log_warn("%s: %zu texts that no training row has, %zu missing cells in columns where none "
+                 "is missing there",
+                 path, unseen, filled);
+}
 
 /* Of both tables, once they have the rows that they end with. */
 static enum status apply_schema(struct party_inputs *in, struct error *err)
@@ -322,8 +325,7 @@ static enum status apply_schema(struct party_inputs *in, struct error *err)
     s = schema_apply(&in->schema, &in->test, &unseen, &filled, err);
     if (s != STATUS_OK)
         return error_wrap(err, "%s", tested);
-    if (unseen + filled > 0)
-        log_warn(UNEXPECTED, tested, unseen, filled);
+    party_inputs_say_unexpected(tested, unseen, filled);
     return STATUS_OK;
 }
 
@@ -496,87 +498,11 @@ enum status party_inputs_read(struct party_inputs *in, bool looks, struct error 
     if (s == STATUS_OK)
         s = check_kept(in, err);
     if (s == STATUS_OK)
-        limit_tables(in);
+        party_inputs_limit(in);
     if (s == STATUS_OK)
         s = absent_fill(&in->listed.placed, &in->train, &in->test, in->config.validate, err);
     placed_close_pair(&in->listed.placed);
     return s;
-}
-
-/* data.predict as the model wants it: by the schema that its training rows have made. */
-static enum status read_predicted(struct party_inputs *in, struct error *err)
-{
-    const char *column = in->config.group, *time = in->config.time;
-    const char *path = in->config.data_predict;
-    const struct intake_want want = {.source.table = in->config.table,
-                                     .group = column[0] != 0 ? column : NULL,
-                                     .time = time[0] != 0 ? time : NULL,
-                                     .kind = SCHEMA_NUMBER,
-                                     .complete = true,
-                                     .limits = &INTAKE_LIMITS};
-    struct schema none = {0}; /* of a model of IDX files */
-    struct schema *schema = in->model.schema.n > 0 ? &in->model.schema : &none;
-    size_t unseen = 0, filled = 0;
-    enum status s = intake_read(&in->test, schema, path, &want, err);
-
-    schema_deinit(&none);
-    if (s == STATUS_OK) {
-        s = package_prepare(&in->model, &in->test, &unseen, &filled, err);
-        if (s != STATUS_OK)
-            error_wrap(err, "%s: the model of run %s", path, in->model.run);
-    }
-    if (s == STATUS_OK && unseen + filled > 0)
-        log_warn(UNEXPECTED, path, unseen, filled);
-    return s;
-}
-
-static enum status read_predicted_persons(struct party_inputs *in, struct error *err)
-{
-    const struct group_from from = {.path = in->config.data_predict,
-                                    .source.table = in->config.table,
-                                    .id = in->model.schema.id,
-                                    .column = in->config.group};
-    struct group g = {0};
-    enum status s = group_read(&g, &from, &in->test, err);
-
-    if (s == STATUS_OK)
-        s = group_number(&g, err);
-    if (s == STATUS_OK)
-        s = persons_init(&in->persons, &g, 0, err);
-    group_deinit(&g);
-    return s;
-}
-
-enum status party_inputs_model(struct party_inputs *in, const char *run, struct error *err)
-{
-    enum status s;
-
-    in->predicts = true;
-    if (in->config.data_predict[0] == 0)
-        return error_set(err, STATUS_CONFIG, "data.predict: there is none, for --predict");
-    s = models_load(in->config.state, run, &in->model, err);
-    if (s == STATUS_OK && in->model.role != PACKAGE_BOTTOM)
-        s = error_set(err, STATUS_CONFIG, "%s/models: run %s has a head", in->config.state,
-                      in->model.run);
-    return s;
-}
-
-enum status party_inputs_predicted(struct party_inputs *in, struct error *err)
-{
-    enum status s = read_predicted(in, err);
-
-    if (s == STATUS_OK && in->config.group[0] != 0)
-        s = read_predicted_persons(in, err);
-    if (s == STATUS_OK)
-        limit_tables(in);
-    return s;
-}
-
-enum status party_inputs_predict(struct party_inputs *in, const char *run, struct error *err)
-{
-    enum status s = party_inputs_model(in, run, err);
-
-    return s == STATUS_OK ? party_inputs_predicted(in, err) : s;
 }
 
 enum status party_inputs_listed(struct party_inputs *in, bool alone, struct error *err)

@@ -31,7 +31,7 @@ struct party_fitted {
     struct drawn drawn; /* of a schema with statistics: dp */
 };
 
-/* Written by prepare.c, and where predictions are asked for by asked.c. */
+/* Written by prepare.c, and where predictions are asked for by predicted.c and asked.c. */
 struct party_inputs {
     struct config_party config;
     struct roster roster;
@@ -66,14 +66,10 @@ enum status party_inputs_read(struct party_inputs *in, bool looks, struct error 
 /* Into a package: what the columns are, what they were named and how they were scaled. */
 enum status party_inputs_columns(const struct party_inputs *in, struct package *p,
                                  struct error *err) MUST_USE;
-/* Or, for predictions by the model of `run` ("": the one in use): data.predict, prepared as it
- * wants it, and nothing else. */
-enum status party_inputs_predict(struct party_inputs *in, const char *run,
-                                 struct error *err) MUST_USE;
-/* That in its two parts: which model, and the rows as it wants them. */
-enum status party_inputs_model(struct party_inputs *in, const char *run,
-                               struct error *err) MUST_USE;
-enum status party_inputs_predicted(struct party_inputs *in, struct error *err) MUST_USE;
+/* What a model is given has a bound, whatever the files and the scale say (table_limit). */
+void party_inputs_limit(struct party_inputs *in);
+/* To the log, where any was: texts and gaps in that table that no training row has. */
+void party_inputs_say_unexpected(const char *path, size_t unseen, size_t filled);
 /* align.table, where there is one: before anything is said, as all data.  alone: for nothing but an
  * alignment. */
 enum status party_inputs_listed(struct party_inputs *in, bool alone, struct error *err) MUST_USE;

@@ -45,7 +45,7 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
  * lines. */
 enum status price_print(const struct price *p, struct buf *out) MUST_USE;
 
-/* What it costs to answer for every row of data.predict once (party_inputs_predict), on top of
+/* What it costs to answer for every row of data.predict once (predicted_inputs), on top of
  * what the ledger holds; and whether the policy takes them all. */
 enum status price_predictions(struct price *out, const struct party_inputs *in,
                               struct error *err) MUST_USE;
