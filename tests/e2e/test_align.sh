@@ -130,8 +130,8 @@ same 255 "$(sed '1,/^$/d' run/server/alignments/q3 | wc -l)" 'its result is kept
 same "$(sed '1,/^$/d' run/server/alignments/q3)" "$(sed '1,/^$/d' run/party-2/alignments/q3)" 'and at a party'
 expect 0 '"common": 255' 'and summed up' job summary 4
 rm run/server/alignments/q3
-same 6 "$(job submit align q3.align)" 'one whose name only parties have'
-expect 1 'refuses: alignment q3 is there already' 'is refused by one of them' job wait 6
+same 7 "$(job submit align q3.align)" 'one whose name only parties have'
+expect 1 'refuses: alignment q3 is there already' 'is refused by one of them' job wait 7
 for p in server 1 2; do
     kill "$(cat $p.pid)"
     wait "$(cat $p.pid)"
