@@ -501,6 +501,8 @@ enum status party_inputs_read(struct party_inputs *in, bool looks, struct error 
         party_inputs_limit(in);
     if (s == STATUS_OK)
         s = absent_fill(&in->listed.placed, &in->train, &in->test, in->config.validate, err);
+    if (in->train.lacks != NULL)
+        in->kept_back = in->listed.placed.train.file.n - in->train.rows;
     placed_close_pair(&in->listed.placed);
     return s;
 }

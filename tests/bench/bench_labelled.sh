@@ -2,15 +2,15 @@
 # bench_labelled.sh -- all labelled rows beside those that all have: test AUC where each of three parties lacks one row
 # in five.
 #
-#   tests/bench/bench_labelled.sh TABLE.csv.gz [SEEDS [ROWS]]
+#   tests/bench/bench_labelled.sh TABLE.csv.gz [SEEDS [ROWS [ENCODINGS]]]
 #
-# TABLE has id, features and a binary label, in this order.  ROWS of it (12000) are trained on, 3000 tested: once
-# people whom all parties know, once people of whom each lacks a fifth as well.  Both kinds take the same number of
+# TABLE has id, features and a binary label, in this order.  ROWS of it (12000) are trained on, a quarter as many tested:
+# once people whom all parties know, once people of whom each lacks a fifth as well.  Both kinds take the same number of
 # steps, as near as epochs go.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
-table=$1 seeds=${2:-3} rows=${3:-12000}
+table=$1 seeds=${2:-3} rows=${3:-12000} encodings=${4:-pbm float32}
 bin=${VFL_BIN:-$root/build/bin}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -26,7 +26,7 @@ rows = list(csv.reader(gzip.open(name, "rt")))
 head, rows = rows[0], rows[1:]
 random.seed(seed)
 random.shuffle(rows)
-train, test = rows[:n], rows[n:n + 3000]
+train, test = rows[:n], rows[n:n + n // 4]
 width = len(head) - 2
 cut = [1 + width * p // 3 for p in range(4)]
 
@@ -80,9 +80,10 @@ for seed in $(seq "$seeds"); do
     align whole common -test -whole
     align part labelled -test -part
     n=$(sed '1,/^$/d' all/server/alignments/few | wc -l)
-    for kind in 'pbm masked' 'float32 clear'; do
+    for encoding in $encodings; do
+        [ "$encoding" = pbm ] && kind='pbm masked' || kind="$encoding clear"
         for test in whole part; do
-            printf '%s  %s  %s  %s  ' "$seed" "$n" "${kind% *}" "$test"
+            printf '%s  %s  %s  %s  ' "$seed" "$n" "$encoding" "$test"
             # shellcheck disable=SC2086 # words
             run "$seed" few "$((10 * rows / n))" "$test" $kind
             # shellcheck disable=SC2086 # words
