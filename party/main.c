@@ -7,6 +7,7 @@
 #include "common/daemon/models.h"
 #include "common/daemon/options.h"
 #include "common/nn/net.h"
+#include "party/books.h"
 #include "party/contributed.h"
 #include "party/fewest.h"
 #include "party/loop.h"
@@ -103,10 +104,22 @@ static void print_left(const struct table *t, const char *alignment, const char 
         printf("# alignment %s leaves out %zu rows of %s\n", alignment, t->own.left, path);
 }
 
+/* Of an alignment of labelled rows. */
+static void print_lacks(const struct table *t, const char *what)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; t->lacks != NULL && i < t->rows; i++)
+        n += t->lacks[i];
+    if (t->lacks != NULL)
+        printf("# %zu of the %zu %s rows are not here, and an absent constant stands in\n", n,
+               t->rows, what);
+}
+
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
-    enum status s = party_inputs_read(in, err);
+    enum status s = party_inputs_read(in, true, err);
 
     if (s != STATUS_OK)
         return s;
@@ -118,6 +131,8 @@ static enum status print_config(struct party_inputs *in, struct error *err)
                in->train.cols);
         print_left(&in->train, in->config.data_alignment, in->config.data_train);
         print_left(&in->test, in->config.data_alignment_test, in->config.data_test);
+        print_lacks(&in->train, "training");
+        print_lacks(&in->test, "test");
     } else {
         error_set(err, s, "%s", status_words(s));
     }
@@ -180,6 +195,29 @@ static enum status check_predictions(const struct options *o, struct party_input
     return s;
 }
 
+/* What one more alignment may cost. */
+static enum status print_alignments(const struct party_inputs *in, struct error *err)
+{
+    const struct config_align *c = &in->config.align;
+    struct aligned_counts counts;
+    struct ledger *l;
+    enum status s = books_open_ledger(&l, &in->config, false, err);
+
+    if (s != STATUS_OK)
+        return s;
+    s = books_aligned(&in->config, l, &counts, err);
+    ledger_close(l);
+    if (s == STATUS_OK)
+        printf("# %u ids, of %u columns each\n"
+               "# alignments so far: %llu of %u told something, %llu of %llu have begun\n"
+               "# ids that may be tried on these in one more: %u by one side, %u by several that "
+               "work together\n",
+               in->listed.ids.n, in->listed.ids.columns, (unsigned long long)counts.told,
+               c->times_max, (unsigned long long)counts.begun,
+               (unsigned long long)ALIGNED_BEGUN * c->times_max, c->ids_max, c->all_max);
+    return s;
+}
+
 /* --align: the ids alone, in one job, and an end. */
 static enum status align(const struct options *o, const struct party_options *how,
                          struct party_inputs *in, struct error *err)
@@ -187,9 +225,9 @@ static enum status align(const struct options *o, const struct party_options *ho
     enum status s = party_inputs_listed(in, true, err);
 
     in->config.stand = false;
-    if (s == STATUS_OK && o->check_only)
-        printf("# %u ids, of %u columns each\n", in->listed.ids.n, in->listed.ids.columns);
-    return s == STATUS_OK && !o->check_only ? party_loop_run(in, how, err) : s;
+    if (s != STATUS_OK)
+        return s;
+    return o->check_only ? print_alignments(in, err) : party_loop_run(in, how, err);
 }
 
 static enum status run(const struct options *o, struct party_inputs *in, struct error *err)
@@ -219,7 +257,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own_value[OWN_PREDICT] != NULL)
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else
-        s = party_inputs_read(in, err);
+        s = party_inputs_read(in, false, err);
     if (s == STATUS_OK && in->config.stand)
         s = party_inputs_listed(in, false, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;

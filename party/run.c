@@ -26,7 +26,7 @@
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
-    return books_entries(&((struct party_run *)owner)->books, out);
+    return books_expected(&((struct party_run *)owner)->books, out);
 }
 
 static bool takes(void *owner, const struct account_entry *mechanism)
@@ -88,8 +88,9 @@ static enum status keep_alignment(void *owner, const struct alignment *about,
 {
     const struct party_run *r = owner;
 
-    return aligned_keep(r->in->config.state, &r->in->listed.ids,
-                        &(struct aligned_result){about->name, transcript, places}, err);
+    return aligned_keep(
+        r->in->config.state, &r->in->listed.ids,
+        &(struct aligned_result){about->name, transcript, places, alignment_labelled(about)}, err);
 }
 
 static enum status from(void *owner, const struct plan *plan, struct package *out,

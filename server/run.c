@@ -358,7 +358,8 @@ static enum status end_alignment(struct server_run *r, struct error *err)
 
     if (r->outcome == OUTCOME_COMPLETED && a.transcript != NULL)
         s = aligned_keep(r->in->home, &r->in->listed.ids,
-                         &(struct aligned_result){a.about->name, a.transcript, a.places},
+                         &(struct aligned_result){a.about->name, a.transcript, a.places,
+                                                  alignment_labelled(a.about)},
                          &unwritten);
     if (s == STATUS_OK)
         s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,

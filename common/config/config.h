@@ -78,6 +78,9 @@ enum config_unicode { CONFIG_UNICODE_NFC, CONFIG_UNICODE_NFKC, CONFIG_UNICODE_NO
 /* Of an id that is there twice. */
 enum config_duplicates { CONFIG_DUPLICATES_REFUSE, CONFIG_DUPLICATES_FIRST, CONFIG_DUPLICATES_ALL };
 
+/* Which rows an alignment ends with: those of all sides, or all of the server's. */
+enum config_rows { CONFIG_ROWS_COMMON, CONFIG_ROWS_LABELLED, CONFIG_ROWS_N };
+
 /* The ids that this side aligns with the others', and what it lets them learn. */
 struct config_align {
     char table[CONFIG_PATH_MAX]; /* "": none; takes part in no alignment */
@@ -85,7 +88,9 @@ struct config_align {
     bool trim, fold;
     enum config_unicode unicode;
     enum config_duplicates duplicates;
-    uint32_t patience_ms; /* server: for one step */
+    uint32_t patience_ms;           /* server: for one step */
+    enum config_rows rows;          /* server: where a job does not say */
+    bool rows_taken[CONFIG_ROWS_N]; /* party: kinds that it takes part in */
     uint32_t ids_max, all_max, times_max, result_min;
 };
 

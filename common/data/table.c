@@ -37,6 +37,7 @@ void table_deinit(struct table *t)
     mem_free(t->id_text);
     mem_free(t->id_at);
     mem_free(t->names);
+    mem_free(t->lacks);
     mem_free(t->own.text);
     mem_free(t->own.at);
     mem_free(t->own.order);

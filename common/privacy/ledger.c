@@ -27,7 +27,7 @@ const char *ledger_purpose_name(enum ledger_purpose purpose)
     static const char *const names[] = {
         [LEDGER_TRAIN] = "train",     [LEDGER_EVALUATE] = "evaluate",
         [LEDGER_PREDICT] = "predict", [LEDGER_CONTRIBUTE] = "contribute",
-        [LEDGER_ALIGN] = "align",
+        [LEDGER_ALIGN] = "align",     [LEDGER_STATISTICS] = "statistics",
     };
 
     return names[purpose];
@@ -272,6 +272,23 @@ enum status ledger_return(struct ledger *l, const struct ledger_block *b, struct
         CHECK(again == STATUS_OK); /* every chunk exists and every total was this high before */
     }
     return s;
+}
+
+enum status ledger_is_paid(struct ledger *l, const struct ledger_block *b, bool *paid,
+                           struct error *err)
+{
+    struct ledger_work w;
+    const enum status s = digest_mac_of(&l->data, w.data, b->data, sizeof w.data);
+    uint32_t work;
+
+    *paid = false;
+    if (s != STATUS_OK)
+        return ledger_store_status(&l->store, s, err);
+    memcpy(w.plan, b->plan, sizeof w.plan);
+    work = ledger_history_find(&l->history, &w);
+    for (size_t i = 0; work != UINT32_MAX && i < l->history.tallies; i++)
+        *paid |= l->history.tally[i].work == work && l->history.tally[i].purpose == b->purpose;
+    return STATUS_OK;
 }
 
 /* --- numbers --- */

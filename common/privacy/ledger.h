@@ -37,9 +37,10 @@ enum ledger_purpose {
     LEDGER_EVALUATE,
     LEDGER_PREDICT,
     LEDGER_CONTRIBUTE,
-    LEDGER_ALIGN
+    LEDGER_ALIGN,
+    LEDGER_STATISTICS /* of no round: nothing is sent for it, and it takes no number */
 };
-enum { LEDGER_PURPOSES = 5, LEDGER_DIGEST_BYTES = 32, LEDGER_KEY_BYTES = 32 };
+enum { LEDGER_PURPOSES = 6, LEDGER_DIGEST_BYTES = 32, LEDGER_KEY_BYTES = 32 };
 #define LEDGER_NUMBER_MAX ((UINT64_C(1) << 62) - 1)
 
 struct ledger;
@@ -79,7 +80,7 @@ struct ledger_block {
     const uint8_t *plan, *data;
     int64_t at_s; /* since 1970, UTC */
     enum ledger_purpose purpose;
-    uint32_t rounds; /* at least 1, and never less than are sent for it */
+    uint32_t rounds; /* at least 1, and never less than are sent for it; STATISTICS: 0 */
     size_t n;        /* at most 2^28 */
     bool scheduled;
     struct ledger_stretch stretch; /* scheduled: exactly n rows of `set` (CHECK) */
@@ -107,6 +108,9 @@ struct ledger_limits {
  * what the judge says.  On any failure nothing is charged. */
 enum status ledger_reserve(struct ledger *l, const struct ledger_block *b,
                            const struct ledger_limits *limits, struct error *err) MUST_USE;
+/* Was anything ever charged for this purpose of a plan with data? */
+enum status ledger_is_paid(struct ledger *l, const struct ledger_block *b, bool *paid,
+                           struct error *err) MUST_USE;
 /* Gives back reservations that were never sent (orderly end of a generation); more than was
  * reserved is a programmer's mistake.  On failure they stay charged, and so they do when their
  * mechanism was summed up since (ledger_past.h). */

@@ -226,7 +226,8 @@ enum status ledger_entry_write(struct ledger *l, const struct ledger_block *b, b
     enum status s;
 
     CHECK(b->asked == NULL || (!back && !b->scheduled && b->n <= b->places));
-    CHECK(b->rounds > 0 && b->place <= INT64_MAX && b->stretch.place <= INT64_MAX);
+    CHECK((b->rounds == 0) == (b->purpose == LEDGER_STATISTICS));
+    CHECK(b->place <= INT64_MAX && b->stretch.place <= INT64_MAX);
     *w = (struct ledger_written){
         .number = l->history.number + numbers, .laws = l->laws, .works = l->history.works};
     if (numbers > LEDGER_NUMBER_MAX - l->history.number)

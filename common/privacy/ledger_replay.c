@@ -297,8 +297,9 @@ static enum status take_entry(struct replay *r, bool back)
     column.mechanism = (size_t)ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
     b.n = b.places = (size_t)ledger_words_number(&r->w, LEDGER_BLOCK_MAX);
     b.place = ledger_words_number(&r->w, INT64_MAX);
-    if (r->w.bad || rounds < 1 || work < 1 || work >= h->works ||
-        column.mechanism >= l->mechanisms || number != h->number + (back ? 1 : rounds))
+    if (r->w.bad || (rounds == 0) != (column.purpose == LEDGER_STATISTICS) || work < 1 ||
+        work >= h->works || column.mechanism >= l->mechanisms ||
+        number != h->number + (back ? 1 : rounds))
         return wrong(r, "entries that do not follow each other");
     s = take_what(r, back, &b, &slots);
     if (s != STATUS_OK)

@@ -40,7 +40,8 @@ enum {
     DRAW_QUESTIONS,
     DRAW_VALIDATE,
     DRAW_DROPOUT,
-    DRAW_STEPS
+    DRAW_STEPS,
+    DRAW_LACKS
 };
 
 /* A run of training, or jobs of predictions by the model of one (questions.h). */
@@ -73,6 +74,8 @@ struct pair {
     bool evaluated;   /* or of the test rows, of which data.validate has kept back the first */
     uint32_t persons; /* 0: each row is its own; else row r of a table is of person r % persons, and
                          it is one person's rows of that table that differ */
+    bool lacks;       /* parties do not have some rows; what differs at the victim is also whether
+                         they are there */
     uint32_t more;    /* features that the victim has in run B alone, of which its rows decide */
     struct standing_question question[PAIR_QUESTIONS_MAX];
     size_t questions_n;

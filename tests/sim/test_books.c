@@ -155,6 +155,98 @@ static void test_nothing_of_a_refused_block_remains(void **state)
     books_close(&b);
 }
 
+/* --- statistics --- */
+
+static const struct account_entry drawn = {.kind = ACCOUNT_GAUSSIAN,
+                                           .sigma = 1,
+                                           .step = 0.25,
+                                           .clip = 0.1,
+                                           .bottom = ACCOUNT_STATISTICS,
+                                           .coordinates = 3,
+                                           .parties = 1,
+                                           .colluders = 1,
+                                           .releases = 3,
+                                           .participations_max = 1};
+
+/* As open_books, with statistics of draw number `draw`. */
+static void open_with(struct books *b, double epsilon, uint8_t draw)
+{
+    struct error err = {0};
+
+    open_books(b, epsilon);
+    books_close(b);
+    in.fitted.drawn.statistics.queries = 1;
+    in.fitted.drawn.entry = drawn;
+    in.fitted.drawn.draw[0] = draw;
+    assert_int_equal(books_open(b, &in, &err), STATUS_OK);
+    b->delta = 1e-5;
+}
+
+static uint64_t statistics_charged(const struct books *b)
+{
+    struct ledger_totals t;
+
+    ledger_totals(b->ledger, &t);
+    return t.releases[LEDGER_STATISTICS];
+}
+
+/* And they take no number, by which others would see that there are new ones. */
+static void test_statistics_are_charged_once_before_the_first_release(void **state)
+{
+    static const uint32_t rows[] = {0, 1, 1};
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    struct books b;
+
+    (void)state;
+    forget_the_ledger();
+    for (int process = 0; process < 3; process++) {
+        const bool new = process != 1;
+
+        open_with(&b, 1000, process == 2 ? 9 : 8); /* the third has drawn anew */
+        assert_int_equal(statistics_charged(&b), process == 2 ? 3 : process * 3);
+        assert_int_equal(books_expected(&b, entries), books_entries(&b, entries) + new);
+        assert_int_equal(pay(&b, rows, 3), STATUS_OK); /* which looks at the number, too */
+        assert_int_equal(pay(&b, rows, 1), STATUS_OK);
+        assert_int_equal(statistics_charged(&b), process == 2 ? 6 : 3);
+        assert_int_equal(books_expected(&b, entries), books_entries(&b, entries));
+        books_close(&b);
+    }
+}
+
+/* A person's rows are one slot, charged once. */
+static void test_statistics_count_a_person_once(void **state)
+{
+    static const uint32_t rows[] = {0};
+    struct books b;
+
+    (void)state;
+    forget_the_ledger();
+    open_with(&b, 1000, 1);
+    b.train_slots[2] = b.train_slots[0];
+    assert_int_equal(pay(&b, rows, 1), STATUS_OK);
+    assert_int_equal(statistics_charged(&b), 2);
+    books_close(&b);
+}
+
+static void test_statistics_beyond_the_limit_are_not_charged_and_nothing_is_released(void **state)
+{
+    static const uint32_t rows[] = {0};
+    struct books b;
+    double epsilon = 0.01;
+
+    (void)state;
+    while (charge(epsilon, rows, 1) != STATUS_OK) /* enough for a release without them */
+        epsilon *= 1.02;
+    forget_the_ledger();
+    open_with(&b, epsilon, 1);
+    in.fitted.drawn.entry.clip = 10; /* and far too little for these */
+    assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
+    assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
+    assert_true(b.due);
+    expect_held(&b, 0, 0);
+    books_close(&b);
+}
+
 /* --- what predictions ask for --- */
 
 static const struct account_entry predicted = {.kind = ACCOUNT_PBM,
@@ -338,6 +430,9 @@ int main(void)
         cmocka_unit_test(test_records_of_different_blocks_are_not_taken_for_one),
         cmocka_unit_test(test_nothing_of_a_refused_block_remains),
         cmocka_unit_test(test_rows_of_a_day_are_counted_whatever_the_clock_says),
+        cmocka_unit_test(test_statistics_are_charged_once_before_the_first_release),
+        cmocka_unit_test(test_statistics_count_a_person_once),
+        cmocka_unit_test(test_statistics_beyond_the_limit_are_not_charged_and_nothing_is_released),
         cmocka_unit_test(test_ids_that_are_refused_are_counted_and_no_job_is_answered_after),
         cmocka_unit_test(test_ids_beside_a_record_over_its_limit_are_counted),
         cmocka_unit_test(test_a_day_takes_unknown_ids_off),
