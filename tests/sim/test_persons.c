@@ -353,7 +353,8 @@ static enum status charge_predictions(const struct price *price, struct ledger_t
                                     .plan = digest,
                                     .rounds = 1,
                                     .rows = all,
-                                    .n = 4};
+                                    .n = 4,
+                                    .places = 4};
     struct error err = {0};
     struct books b;
     enum status s;

@@ -359,7 +359,8 @@ static void predict_all(void)
                                         .place = at,
                                         .rounds = 1,
                                         .rows = rows + at,
-                                        .n = n - at < batch ? n - at : batch});
+                                        .n = n - at < batch ? n - at : batch,
+                                        .places = batch});
     books_close(&b);
 }
 
