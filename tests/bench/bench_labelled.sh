@@ -4,8 +4,8 @@
 #
 #   tests/bench/bench_labelled.sh TABLE.csv.gz [SEEDS [ROWS [ENCODINGS]]]
 #
-# TABLE has id, features and a binary label, in this order.  ROWS of it (12000) are trained on, a quarter as many tested:
-# once people whom all parties know, once people of whom each lacks a fifth as well.  Both kinds take the same number of
+# TABLE has id, features and a binary label, in this order.  ROWS of it (12000) are trained on, a quarter as many
+# tested: once people whom all know, once people of whom each lacks a fifth.  Both kinds take the same number of
 # steps, as near as epochs go.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
