@@ -292,6 +292,10 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
         if (strcmp(in->schema.column[i].name, c->group) == 0 ||
             strcmp(in->schema.column[i].name, c->time) == 0)
             in->schema.column[i].kind = SCHEMA_IGNORED;
+    if (in->schema.dp && placed_lacks(&in->listed.placed))
+        return error_set(err, STATUS_CONFIG,
+                         "data.schema: statistics: dp, of an alignment of labelled rows: what they "
+                         "cost would tell how many of these are here");
     if (in->schema.dp)
         return drawn_begin(&in->fitted.drawn, c, &in->schema, err);
     if (in->schema.given || rows_may_decide(c))
@@ -456,6 +460,7 @@ static enum status open_places(struct party_inputs *in, struct error *err)
 {
     const struct config_party *c = &in->config;
     const struct placed_names names = {.key = "data",
+                                       .may_lack = true,
                                        .train = c->data_alignment,
                                        .test = c->data_alignment_test,
                                        .test_file = c->data_test,

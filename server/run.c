@@ -99,9 +99,9 @@ static enum status count_alignment(void *owner, const struct alignment *about,
     const struct server_run *r = owner;
     const uint32_t most = r->in->config.align.times_max;
 
-    return what == ALIGNMENT_BEGUN
-               ? aligned_begin(r->in->home, about->name, about->replace, most, err)
-               : aligned_tell(r->in->home, most, err);
+    return what == ALIGNMENT_TOLD
+               ? aligned_tell(r->in->home, most, err)
+               : aligned_begin(r->in->home, about->name, about->replace, most, err);
 }
 
 static enum status raise_floor(void *owner, uint64_t to, struct error *err)

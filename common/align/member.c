@@ -226,7 +226,9 @@ static enum status take_points(struct align_member *m, const struct align_at *at
 static enum status find_labelled(struct align_member *m, struct error *err)
 {
     if (!told_in_order(m->told, m->common))
-        return wrong(m, 0, err, "labelled rows that stand in no order");
+        return wrong(m, 0, err,
+                     "labelled rows that stand in no order (or one that raised them has made "
+                     "two of them alike)");
     for (uint32_t i = 0; i < m->course.size[m->self]; i++)
         m->places[i] = told_place(m->told, m->common, m->list + (size_t)i * GROUP_BYTES);
     return STATUS_OK;

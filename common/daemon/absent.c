@@ -21,7 +21,7 @@ static const char LABEL[] = "vfl/absent/1";
 enum status absent_check(const struct placed_pair *p, const struct config_party *c,
                          struct error *err)
 {
-    if (!p->train.file.labelled && !p->test.file.labelled)
+    if (!placed_lacks(p))
         return STATUS_OK;
     if (c->group[0] != 0)
         return error_set(err, STATUS_CONFIG,
@@ -32,6 +32,10 @@ enum status absent_check(const struct placed_pair *p, const struct config_party 
             err, STATUS_CONFIG,
             "data.validate_by: of an alignment of labelled rows: id alone chooses rows "
             "that are not here as everybody does");
+    if (c->validate > 0 && c->data_test[0] != 0)
+        return error_set(err, STATUS_CONFIG,
+                         "data.validate: beside data.test, of alignments of labelled rows: whether "
+                         "a row of this party is in both would show");
     if (c->labels_train[0] != 0)
         return error_set(err, STATUS_CONFIG,
                          "data.labels.train: of an alignment of labelled rows: those that are not "
@@ -196,7 +200,7 @@ enum status absent_fill(const struct placed_pair *p, struct table *train, struct
 
     if (p->train.file.labelled)
         s = fill(train, &of_train, 1, err);
-    if (s == STATUS_OK && test->rows > 0 && (p->train.file.labelled || p->test.file.labelled))
+    if (s == STATUS_OK && test->rows > 0 && placed_lacks(p))
         s = fill(test, of_test, 2, err);
     return s;
 }

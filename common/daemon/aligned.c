@@ -277,6 +277,18 @@ enum status aligned_keep(const char *state, const struct idlist *l, const struct
 
 /* --- read again --- */
 
+/* n digits, as few as there can be. */
+static bool read_number(uint32_t *out, const char *text, size_t n)
+{
+    *out = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        *out = 10 * *out + (uint32_t)(text[i] - '0');
+    }
+    return n >= 1 && n <= 8 && (n == 1 || text[0] != '0');
+}
+
 /* One line: a spelling, and perhaps a number and a tab before it; or nothing. */
 static bool read_line(struct aligned *a, uint32_t i, size_t from, size_t n)
 {
@@ -286,7 +298,7 @@ static bool read_line(struct aligned *a, uint32_t i, size_t from, size_t n)
 
     a->at[i] = from + head;
     a->size[i] = (uint32_t)(n - head);
-    return !numbered || (tab != NULL && sscanf(line, "%8u", &a->occurrence[i]) == 1);
+    return !numbered || (tab != NULL && read_number(&a->occurrence[i], line, head - 1));
 }
 
 static bool read_lines(struct aligned *a, size_t from, size_t end)

@@ -95,10 +95,10 @@ static enum status find_again(struct placed *p, const uint8_t id[ALIGN_ROW_BYTES
 {
     uint8_t row[ALIGN_ROW_BYTES];
 
-    if (p->file.as.duplicates == CONFIG_DUPLICATES_REFUSE)
+    if (p->file.as.duplicates == CONFIG_DUPLICATES_REFUSE && !p->may_lack)
         return source_fault(s, p->form.column[0],
                             "an id is there twice (align.duplicates says what then)", err);
-    if (p->file.as.duplicates == CONFIG_DUPLICATES_FIRST)
+    if (p->file.as.duplicates != CONFIG_DUPLICATES_ALL)
         return STATUS_OK;
     memcpy(row, id, sizeof row);
     idlist_number(row, p->times[first]);
@@ -142,9 +142,11 @@ static const char *own(const void *owner)
     return ((const struct placed *)owner)->own;
 }
 
-static enum status end(const void *owner, const struct source *s, struct error *err)
+/* A labelled row that is gone is one that this side does not have: to end for it would tell the
+ * others that it was labelled. */
+static enum status end(void *owner, const struct source *s, struct error *err)
 {
-    const struct placed *p = owner;
+    struct placed *p = owner;
     uint32_t missing = 0, first = 0;
 
     for (uint32_t i = p->file.n; i-- > 0;) {
@@ -152,8 +154,14 @@ static enum status end(const void *owner, const struct source *s, struct error *
             continue;
         first = i;
         missing++;
+        if (p->may_lack)
+            p->file.size[i] = 0;
     }
-    if (missing == 0)
+    if (missing > 0 && p->may_lack)
+        log_warn("%s: it lacks %u of the rows of alignment %s that were here, that of place %u "
+                 "first: their part is a constant",
+                 s->path, missing, p->file.name, first);
+    if (missing == 0 || p->may_lack)
         return STATUS_OK;
     return error_set(err, STATUS_DATA,
                      "%s: it lacks %u of the %u rows of alignment %s, that of place %u first: let "
@@ -266,6 +274,11 @@ void placed_show(const struct placed *p, const struct table *t, const char *path
 
 /* --- of both tables --- */
 
+bool placed_lacks(const struct placed_pair *p)
+{
+    return p->train.file.labelled || p->test.file.labelled;
+}
+
 enum status placed_open_pair(struct placed_pair *p, const char *state, const struct placed_names *n,
                              struct error *err)
 {
@@ -284,11 +297,13 @@ enum status placed_open_pair(struct placed_pair *p, const char *state, const str
                          "%s.alignment_test go together",
                          n->key, n->train[0] == 0 ? "" : "_test", n->key, n->key, n->key);
     s = placed_open(&p->train, state, n->train, err);
+    p->train.may_lack = n->may_lack && p->train.file.labelled;
     if (s != STATUS_OK)
         return error_wrap(err, "%s.alignment", n->key);
     if (!tests)
         return s;
     s = placed_open(&p->test, state, n->test, err);
+    p->test.may_lack = n->may_lack && p->test.file.labelled;
     if (s != STATUS_OK)
         return error_wrap(err, "%s.alignment_test", n->key);
     if (memcmp(p->test.file.transcript, p->train.file.transcript, DIGEST_BYTES) != 0)

@@ -25,6 +25,9 @@ struct placed {
     uint32_t *times;         /* by place: rows of the source so far that are this, or (the first of
                               * an id) of its id */
     struct buf spelling;     /* of the present row */
+    bool may_lack; /* a row of the file that the source does not have is one that is not here, and
+                    * of an id that stands twice the first one counts: that a side ends for it
+                    * would tell others that the row is in the file */
     char own[TABLE_ID_MAX + 1];
 };
 
@@ -40,12 +43,15 @@ struct placed_names {
     const char *key; /* of the configuration: data or labels */
     const char *train, *test, *test_file;
     bool by_order; /* rows are to be kept back by the order of ids */
+    bool may_lack; /* a party's: of labelled rows it may lack some */
 };
 /* STATUS_CONFIG where one of them is named without the other, both are one, or rows are kept back
  * by an order that places are not in. */
 enum status placed_open_pair(struct placed_pair *p, const char *state, const struct placed_names *n,
                              struct error *err) MUST_USE;
 void placed_close_pair(struct placed_pair *p); /* safe on a zeroed struct */
+/* May some of its rows not be here? */
+bool placed_lacks(const struct placed_pair *p);
 
 /* What this side calls row i of a table that was read by it: its own id, or, where that is made of
  * what is no plain text, the spelling, n bytes of it.  p not opened: as table_own_id. */

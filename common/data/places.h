@@ -26,8 +26,9 @@ struct places {
     enum status (*find)(void *owner, const struct source *s, uint32_t *place, struct error *err);
     /* What this side calls the row that was just found: 1 to 64 plain bytes and a final 0. */
     const char *(*own)(const void *owner);
-    /* There are no more rows.  STATUS_DATA: the first place that none was found for. */
-    enum status (*end)(const void *owner, const struct source *s, struct error *err);
+    /* There are no more rows.  STATUS_DATA: the first place that none was found for, where each has
+     * to have one. */
+    enum status (*end)(void *owner, const struct source *s, struct error *err);
 };
 
 #endif

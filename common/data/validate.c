@@ -227,7 +227,9 @@ static bool has(const struct table *t, const char *id)
 
 struct validate_repeats validate_repeats(const struct table *train, const struct table *test)
 {
-    struct validate_repeats r = {.shared = table_share_ids(train, test)};
+    /* Of rows that this side may lack nobody may learn whether one is in both. */
+    struct validate_repeats r = {.shared = train->lacks != NULL || test->lacks != NULL ||
+                                           table_share_ids(train, test)};
 
     for (size_t i = 0; test->told_apart && i < test->rows && !(r.shared && r.twice); i++) {
         const char *own = validate_own_id(test, i);

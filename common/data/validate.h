@@ -59,7 +59,7 @@ enum status validate_split(struct validate *v, struct table *train, struct table
 const char *validate_own_id(const struct table *t, size_t row);
 /* How many rows of the two tables can be charged as one record. */
 struct validate_repeats {
-    bool shared; /* some record has a row in each */
+    bool shared; /* some record has a row in each, or may have, where rows are lacking */
     bool twice;  /* some record has two in the test table: an image that was kept back, and one that
                     is tested and has its number */
 };

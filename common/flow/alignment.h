@@ -35,7 +35,8 @@ struct alignment {
 
 /* What is counted, durably and before it happens: that an alignment has begun, which tells the
  * lengths of lists, and that something may be compared with this side's list from now on. */
-enum alignment_count { ALIGNMENT_BEGUN, ALIGNMENT_TOLD };
+/* AGAIN: begun once more by a job that has kept its result here in a playing that others lost. */
+enum alignment_count { ALIGNMENT_BEGUN, ALIGNMENT_AGAIN, ALIGNMENT_TOLD };
 /* Of a member in that step: is what it is about to say the first that its key has made of
  * another's list?  Before that nobody can tell points of its own list from any others. */
 bool alignment_tells(const struct align_at *at);

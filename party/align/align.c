@@ -233,14 +233,12 @@ static void work(void *state)
     struct party_align *p = state;
     const struct party_ids_listed *l = &p->setup->listed;
 
-    struct alignment about = p->about;
-
     if (p->work == ALIGN_TAKES) {
         align_work_step(p);
         return;
     }
-    about.replace = about.replace || p->kept; /* by this very job, in a playing that others lost */
-    p->worked = l->count(l->owner, &about, ALIGNMENT_BEGUN, p->error);
+    p->worked =
+        l->count(l->owner, &p->about, p->kept ? ALIGNMENT_AGAIN : ALIGNMENT_BEGUN, p->error);
 }
 
 static enum party_next done(void *state, struct actions *a, const struct event *e)

@@ -28,7 +28,7 @@ static enum status count(void *owner, const struct alignment *about, enum alignm
         return error_set(err, STATUS_IO, "the disk is full");
     if (l->counted >= l->times_max)
         return error_set(err, STATUS_POLICY, "policy.align.max_alignments");
-    l->begun += what == ALIGNMENT_BEGUN;
+    l->begun += what != ALIGNMENT_TOLD;
     l->counted += what == ALIGNMENT_TOLD;
     CHECK(l->counted <= l->begun);
     return STATUS_OK;

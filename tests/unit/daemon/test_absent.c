@@ -42,32 +42,38 @@ struct world {
     struct table train, test;
 };
 
-static void take(struct table *t, struct placed *p)
+static const char THREE[] = "id,x\nb,2\nz,9\nc,3\na,1\n";
+
+static void take(struct table *t, struct placed *p, const char *text)
 {
     const struct intake_want want = {
         .kind = SCHEMA_NUMBER, .limits = &INTAKE_LIMITS, .places = placed_places(p)};
     struct schema s = {0};
     struct error err = {0};
 
-    if (intake_read(t, &s, scratch_write_text("t.csv", "id,x\nb,2\nz,9\nc,3\na,1\n"), &want,
-                    &err) != STATUS_OK)
+    if (intake_read(t, &s, scratch_write_text("t.csv", text), &want, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     schema_deinit(&s);
 }
 
-static struct world open_tables(const char *train, const char *test)
+static struct world open_table(const char *train, const char *test, const char *text)
 {
     const struct placed_names names = {
-        .key = "data", .train = train, .test = test, .test_file = test};
+        .key = "data", .may_lack = true, .train = train, .test = test, .test_file = test};
     struct world w = {.train.rows = 0};
     struct error err = {0};
 
     if (placed_open_pair(&w.p, scratch_dir(), &names, &err) != STATUS_OK)
         fail_msg("%s", err.text);
-    take(&w.train, &w.p.train);
+    take(&w.train, &w.p.train, text);
     if (test[0] != 0)
-        take(&w.test, &w.p.test);
+        take(&w.test, &w.p.test, text);
     return w;
+}
+
+static struct world open_tables(const char *train, const char *test)
+{
+    return open_table(train, test, THREE);
 }
 
 static void fill(struct world *w, double share)
@@ -119,6 +125,41 @@ static void test_rows_that_are_not_here_stand_at_their_places(void **state)
     expect_rows(&w.test, "0=3 1=2 2=1 "); /* of labelled rows, though all are here */
     assert_string_equal(table_own_id(&w.train, 0), "b");
     close_tables(&w);
+}
+
+/* Whoever ends for such a row tells the others that it is labelled. */
+static void test_a_labelled_row_that_is_gone_is_one_that_is_not_here(void **state)
+{
+    static const uint32_t places[HERE] = {3, 0, 1};
+    struct world w;
+
+    (void)state;
+    keep("q", places, 4);
+    w = open_table("q", "", "id,x\nc,3\nb,2\nb,7\nz,9\nz,9\n");
+    fill(&w, 0);
+    expect_rows(&w.train, "0=2 1=3 2 3 ");
+    close_tables(&w);
+}
+
+/* Or a plan's price, and whether it is refused, would say so. */
+static void test_whether_a_row_that_may_be_lacking_is_in_both_does_not_show(void **state)
+{
+    static const uint32_t here[HERE] = {0, 1, 2};
+    static const char *const rows[] = {"id,x\na,1\nb,2\n", "id,x\na,1\nc,3\n"};
+
+    (void)state;
+    keep("q", here, 5);
+    keep("t", here, 5);
+    for (int k = 0; k < 2; k++) {
+        struct world w = open_table("q", "t", rows[k]), one = open_table("q", "", rows[k]);
+
+        fill(&w, 0);
+        assert_true(validate_repeats(&w.train, &w.test).shared);
+        fill(&one, 0);
+        assert_true(validate_repeats(&one.train, &one.test).shared);
+        close_tables(&w);
+        close_tables(&one);
+    }
 }
 
 static void test_a_table_of_common_rows_is_as_it_was(void **state)
@@ -220,6 +261,9 @@ static void test_what_asks_whose_they_are_is_refused(void **state)
         config_party_defaults(&c);
         c.validate = 0.1;
         assert_int_equal(absent_check(&w.p, &c, &err), STATUS_OK);
+        strcpy(c.data_test, "test.csv");
+        assert_int_equal(absent_check(&w.p, &c, &err), want);
+        c.data_test[0] = 0;
         c.validate_by = VALIDATE_TIME;
         assert_int_equal(absent_check(&w.p, &c, &err), want);
         close_tables(&w);
@@ -238,6 +282,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_that_are_not_here_stand_at_their_places),
+        cmocka_unit_test(test_a_labelled_row_that_is_gone_is_one_that_is_not_here),
+        cmocka_unit_test(test_whether_a_row_that_may_be_lacking_is_in_both_does_not_show),
         cmocka_unit_test(test_a_table_of_common_rows_is_as_it_was),
         cmocka_unit_test(test_rows_that_are_not_here_are_kept_back_as_others_do),
         cmocka_unit_test(test_no_record_is_called_like_them),
