@@ -167,6 +167,7 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
                                       .time = c->validate_by == VALIDATE_TIME ? c->time : NULL,
                                       .places = placed_places(&in->listed.placed.train)};
     struct classes classes = {0};
+    size_t lacking, more, first, other;
     enum status s = classes_read(&classes, &in->labels, c->labels_train, &want, err);
 
     classes_deinit(&classes);
@@ -174,9 +175,15 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
         return s;
     if (table_same_ids(&in->labels, &in->train))
         return STATUS_OK;
+    lacking = table_lacks(&in->train, &in->labels, &first);
+    more = table_lacks(&in->labels, &in->train, &other);
     return error_set(
-        err, STATUS_DATA, "%s: the ids of %zu labels are not those of the %zu rows of %s",
-        in->config.labels_train, in->labels.rows, in->train.rows, in->config.data_train);
+        err, STATUS_DATA,
+        "data.labels.train: %zu of the %zu ids there are not in %.160s%s%s, and %zu of "
+        "the %zu in it not there%s%s",
+        lacking, in->labels.rows, in->config.data_train, lacking > 0 ? ": " : "",
+        lacking > 0 ? table_own_id(&in->labels, first) : "", more, in->train.rows,
+        more > 0 ? ": " : "", more > 0 ? table_own_id(&in->train, other) : "");
 }
 
 /* Weights that say which columns they are for are for no others. */

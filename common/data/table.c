@@ -179,6 +179,21 @@ bool table_counts(const struct table *t)
     return true;
 }
 
+size_t table_lacks(const struct table *a, const struct table *b, size_t *first)
+{
+    size_t n = 0;
+
+    for (size_t i = b->rows; i-- > 0;) {
+        const char *id = table_id(b, i);
+
+        if (table_find(a, id, strlen(id)) < a->rows)
+            continue;
+        *first = i;
+        n++;
+    }
+    return n;
+}
+
 bool table_same_ids(const struct table *a, const struct table *b)
 {
     const size_t bytes = table_ids_bytes(a);
