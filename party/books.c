@@ -7,7 +7,10 @@
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/aligned.h"
+#include "common/flow/job.h"
 #include "common/flow/mechanism.h"
+#include "common/privacy/ledger_aligned.h"
 #include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_key.h"
 #include "common/wire/purpose.h"
@@ -245,6 +248,40 @@ static enum ledger_purpose purpose_in_ledger(const struct action_charge *c)
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err)
 {
     return counted_may(&b->in->config, rows, (int64_t)time(NULL), err);
+}
+
+/* --- alignments --- */
+
+/* Those of an earlier version are in a file beside their results. */
+enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,
+                        struct error *err)
+{
+    const struct config_party *c = &b->in->config;
+    const struct ledger_alignments *noted = ledger_alignments(b->ledger);
+    struct ledger_alignment one = {.ids = b->in->listed.ids.n, .at_s = (int64_t)time(NULL)};
+    struct aligned_counts counts;
+    struct buf text;
+    enum status s = aligned_counts_read(c->state, &counts, err);
+
+    if (s != STATUS_OK)
+        return s;
+    counts.begun += noted->n;
+    counts.told += noted->told;
+    s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
+    if (s == STATUS_OK && what == ALIGNMENT_BEGUN && !about->replace)
+        s = aligned_free(c->state, about->name, err);
+    if (s != STATUS_OK)
+        return s;
+    if (what == ALIGNMENT_TOLD)
+        return ledger_align_tell(b->ledger, err);
+    snprintf(one.name, sizeof one.name, "%s", about->name);
+    buf_init(&text, WIRE_JOB_TEXT_MAX);
+    s = alignment_print(about, &text);
+    if (s == STATUS_OK)
+        job_digest(one.job, JOB_ALIGN, text.data, text.len);
+    buf_deinit(&text);
+    return s == STATUS_OK ? ledger_align_begin(b->ledger, &one, err)
+                          : error_set(err, s, "%s", status_words(s));
 }
 
 /* --- charges --- */

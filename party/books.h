@@ -5,6 +5,7 @@
 #define COLONNADE_PARTY_BOOKS_H
 
 #include "common/flow/action.h"
+#include "common/flow/alignment.h"
 #include "common/privacy/ledger.h"
 #include "party/prepare.h"
 
@@ -47,6 +48,11 @@ size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MEC
 
 /* May predictions of so many rows be answered, by what was asked for before (counted.h)? */
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err) MUST_USE;
+
+/* An alignment begins, or may tell something from now on: noted, durably, within policy.align.  May
+ * run on a worker thread. */
+enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,
+                        struct error *err) MUST_USE;
 
 /* Reserves (durably) or gives back, and keeps what was seen of peers.  STATUS_BUDGET when a limit
  * of the policy would be passed; nothing is charged then.  May run on a worker thread. */

@@ -76,12 +76,10 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
     return guesses_equal(&((struct party_run *)owner)->guesses, keys, n, list, err);
 }
 
-static enum status count_alignment(void *owner, const struct alignment *about, struct error *err)
+static enum status count_alignment(void *owner, const struct alignment *about,
+                                   enum alignment_count what, struct error *err)
 {
-    const struct party_run *r = owner;
-
-    (void)about;
-    return aligned_count(r->in->config.state, r->in->config.align.times_max, err);
+    return books_align(&((struct party_run *)owner)->books, about, what, err);
 }
 
 static enum status keep_alignment(void *owner, const struct alignment *about,

@@ -9,6 +9,7 @@
 #include "common/data/table.h"
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
+#include "common/flow/alignment.h"
 #include "common/flow/event.h"
 #include "common/flow/ids.h"
 #include "common/flow/phase.h"
@@ -89,15 +90,15 @@ struct party_ledger {
     uint64_t records; /* in it, those of train and test among them */
 };
 
-struct alignment;
-
 /* The ids that it aligns with the others' (common/daemon/idlist.h). */
 struct party_ids_listed {
     const uint8_t *rows; /* n of them; NULL: it takes part in no alignment */
     uint32_t n, columns;
     void *owner;
-    /* Durably, before anything of it is said: one more.  STATUS_POLICY: that is too many. */
-    enum status (*count)(void *owner, const struct alignment *about, struct error *err);
+    /* Durably, before that happens: one more.  STATUS_POLICY: that is too many.  STATUS_CONFIG: one
+     * has begun of a name that is there.  On any thread. */
+    enum status (*count)(void *owner, const struct alignment *about, enum alignment_count what,
+                         struct error *err);
     /* The result, durably: for each row its place or ALIGN_NOWHERE.  On any thread. */
     enum status (*keep)(void *owner, const struct alignment *about,
                         const uint8_t transcript[WIRE_DIGEST_BYTES], const uint32_t *places,

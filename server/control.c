@@ -105,12 +105,12 @@ static enum status check_wish(const struct wish *w, enum queue_kind kind, struct
 
 static enum status check_text(enum queue_kind kind, const struct wish *w, struct error *err)
 {
-    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    struct alignment_order order;
 
     if (w->text_n > (w->has[QUEUE_PREDICT] ? QUEUE_IDS_MAX : QUEUE_PLAN_MAX))
         return error_set(err, STATUS_DATA, "the text is too long");
     if (kind == QUEUE_ALIGN)
-        return alignment_asked(name, (const uint8_t *)w->text, w->text_n, err);
+        return alignment_asked(&order, (const uint8_t *)w->text, w->text_n, err);
     return kind == QUEUE_TRAIN ? config_check_job(w->text, w->text_n, err) : STATUS_OK;
 }
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { PRINT_MAX = 1 << 20 };
-enum own { OWN_PROGRESS };
+enum own { OWN_PROGRESS, OWN_REPLACE };
 enum own_value {
     OWN_TRANSCRIPT,
     OWN_FORGET_IDS,
@@ -58,14 +58,16 @@ static const struct options_about about = {
         "                       the test rows' labels and scores at the end of the run\n"
         "  --align NAME         one alignment of the ids of align.table with the parties', kept "
         "under\n"
-        "                       state/alignments as NAME, and end\n"
+        "                       state/alignments as NAME, and end; --replace: in the place of one "
+        "of that\n"
+        "                       name, on all sides\n"
         "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
         "  --progress           one progress line on standard output\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
         "  --log-json           log lines as JSON objects\n"
         "  -v                   log more\n"
         "  -h, -V               this text; the version\n",
-    .own = {[OWN_PROGRESS] = "progress"},
+    .own = {[OWN_PROGRESS] = "progress", [OWN_REPLACE] = "replace"},
     .own_value = {[OWN_TRANSCRIPT] = "transcript",
                   [OWN_FORGET_IDS] = "ids-forget",
                   [OWN_PREDICT] = "predict",
@@ -186,6 +188,7 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
     static const enum own_value theirs[] = {OWN_IDS, OWN_ABSENT, OWN_PERMUTATIONS, OWN_COLUMNS};
 
     const char *name = o->own_value[OWN_ALIGN];
+    struct alignment_order order = {.replace = o->own[OWN_REPLACE]};
 
     if (o->own_value[OWN_PREDICT] != NULL || o->own_value[OWN_CONTRIBUTE] != NULL)
         return name == NULL ? load_asked(in, o, err)
@@ -195,8 +198,14 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
         if (o->own_value[theirs[i]] != NULL)
             return error_set(err, STATUS_CONFIG, "--%s goes with --predict or --contribute",
                              about.own_value[theirs[i]]);
-    if (name != NULL)
-        return server_inputs_align(in, o, name, err);
+    if (name != NULL) {
+        snprintf(order.name, sizeof order.name, "%s", name);
+        if (strlen(name) >= sizeof order.name)
+            order.name[0] = 0; /* which is no name either */
+        return server_inputs_align(in, o, &order, err);
+    }
+    if (order.replace)
+        return error_set(err, STATUS_CONFIG, "--replace goes with --align");
     return !o->check_only && o->own_value[OWN_FORGET_IDS] == NULL ? load_to_play(in, o, err)
                                                                   : server_inputs_load(in, o, err);
 }

@@ -11,6 +11,7 @@
 #include "common/config/task.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/rng.h"
+#include "common/daemon/aligned.h"
 #include "common/daemon/models.h"
 #include "common/daemon/survey.h"
 #include "common/daemon/package.h"
@@ -310,49 +311,54 @@ enum status server_inputs_errand(struct server_inputs *in, const struct server_e
 
 /* --- an alignment --- */
 
-static enum status read_listed(struct server_inputs *in, const char *name, struct error *err)
+static enum status read_listed(struct server_inputs *in, const struct alignment_order *order,
+                               struct error *err)
 {
     const struct config_align *c = &in->config.align;
     enum status s;
 
     in->listed.aligns = true;
-    if (!alignment_name(name))
+    if (!alignment_name(order->name))
         return error_set(err, STATUS_CONFIG,
                          "an alignment's name: 1 to %d of a-z, 0-9 and '-' expected",
                          CONFIG_ALIGN_NAME_MAX);
     if (c->table[0] == 0)
         return error_set(err, STATUS_CONFIG, "align.table: there is none, for an alignment");
     s = idlist_read(&in->listed.ids, c, err);
+    if (s != STATUS_OK)
+        return s;
     in->listed.about = (struct alignment){.ids = in->listed.ids.n,
                                           .columns = in->listed.ids.columns,
+                                          .result_min = c->result_min,
+                                          .replace = order->replace,
                                           .trim = c->trim,
                                           .fold = c->fold,
                                           .unicode = c->unicode,
                                           .chunk = ALIGN_CHUNK,
                                           .patience_ms = c->patience_ms};
     snprintf(in->listed.about.name, sizeof in->listed.about.name, "%.*s", CONFIG_ALIGN_NAME_MAX,
-             name);
-    return s;
+             order->name);
+    return order->replace ? STATUS_OK : aligned_free(in->home, order->name, err);
 }
 
-enum status server_inputs_align(struct server_inputs *in, const struct options *o, const char *name,
-                                struct error *err)
+enum status server_inputs_align(struct server_inputs *in, const struct options *o,
+                                const struct alignment_order *order, struct error *err)
 {
     enum status s = server_inputs_identify(in, o, err);
 
     in->config.stand = false; /* one job, and an end */
-    return s == STATUS_OK ? read_listed(in, name, err) : s;
+    return s == STATUS_OK ? read_listed(in, order, err) : s;
 }
 
 enum status server_inputs_align_errand(struct server_inputs *in, const struct server_inputs *whole,
-                                       const char *name, struct error *err)
+                                       const struct alignment_order *order, struct error *err)
 {
     memset(in, 0, sizeof *in);
     buf_init(&in->weights, SIZE_MAX);
     in->config = whole->config;
     in->roster = whole->roster;
     snprintf(in->home, sizeof in->home, "%s", whole->home);
-    return read_listed(in, name, err);
+    return read_listed(in, order, err);
 }
 
 void server_inputs_deinit(struct server_inputs *in)

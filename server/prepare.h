@@ -72,12 +72,13 @@ struct server_errand {
 };
 enum status server_inputs_errand(struct server_inputs *in, const struct server_errand *e,
                                  struct error *err) MUST_USE;
-/* Of an alignment that is to be kept as `name`: configuration, roster and align.table. */
-enum status server_inputs_align(struct server_inputs *in, const struct options *o, const char *name,
-                                struct error *err) MUST_USE;
+/* Of an alignment: configuration, roster and align.table. */
+enum status server_inputs_align(struct server_inputs *in, const struct options *o,
+                                const struct alignment_order *order, struct error *err) MUST_USE;
 /* The same of a job of a server that stands. */
 enum status server_inputs_align_errand(struct server_inputs *in, const struct server_inputs *whole,
-                                       const char *name, struct error *err) MUST_USE;
+                                       const struct alignment_order *order,
+                                       struct error *err) MUST_USE;
 void server_inputs_deinit(struct server_inputs *in); /* safe on a zeroed struct */
 
 /* The resolved configuration, what the plan amounts to in rounds and bytes, and what it costs one

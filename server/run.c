@@ -91,12 +91,15 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
     return guesses_equal(&((struct server_run *)owner)->guesses, keys, n, list, err);
 }
 
-static enum status count_alignment(void *owner, const struct alignment *about, struct error *err)
+static enum status count_alignment(void *owner, const struct alignment *about,
+                                   enum alignment_count what, struct error *err)
 {
     const struct server_run *r = owner;
+    const uint32_t most = r->in->config.align.times_max;
 
-    (void)about;
-    return aligned_count(r->in->home, r->in->config.align.times_max, err);
+    return what == ALIGNMENT_BEGUN
+               ? aligned_begin(r->in->home, about->name, about->replace, most, err)
+               : aligned_tell(r->in->home, most, err);
 }
 
 static enum status raise_floor(void *owner, uint64_t to, struct error *err)
@@ -174,7 +177,7 @@ static enum status begin_session(struct server_run *r, struct error *err)
     const struct server_aligned aligned = {.about = &in->listed.about,
                                            .rows = in->listed.ids.rows,
                                            .ids_max = in->config.align.ids_max,
-                                           .result_min = in->config.align.result_min,
+                                           .all_max = in->config.align.all_max,
                                            .owner = r,
                                            .count = count_alignment};
     struct server_setup setup = {

@@ -11,6 +11,7 @@
 #include "common/data/validate.h"
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
+#include "common/flow/alignment.h"
 #include "common/flow/event.h"
 #include "common/flow/ids.h"
 #include "common/flow/phase.h"
@@ -46,7 +47,6 @@ struct server_watch {
 };
 
 struct package;
-struct alignment;
 struct contribution;
 
 /* Where the rows of an open job come from, and where their scores go; take NULL: the rows are known
@@ -83,10 +83,11 @@ struct server_question {
 struct server_aligned {
     const struct alignment *about;
     const uint8_t *rows; /* about->ids of them (common/daemon/idlist.h) */
-    uint32_t ids_max, result_min;
+    uint32_t ids_max, all_max;
     void *owner;
-    /* Durably, before anything of it is said: one more.  STATUS_POLICY: that is too many. */
-    enum status (*count)(void *owner, const struct alignment *about, struct error *err);
+    /* Durably, before that happens: one more.  STATUS_POLICY: that is too many.  On any thread. */
+    enum status (*count)(void *owner, const struct alignment *about, enum alignment_count what,
+                         struct error *err);
 };
 
 /* Whose rows are predicted, and what they are in truth; test NULL: there is none. */

@@ -147,12 +147,12 @@ static enum status load_open(struct stand *s, struct error *err)
 
 static enum status load_alignment(struct stand *s, struct error *err)
 {
-    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    struct alignment_order order;
     enum status st = queue_text(&s->queue, &s->job, &s->text, err);
 
     if (st == STATUS_OK)
-        st = alignment_asked(name, s->text.data, s->text.len, err);
-    return st == STATUS_OK ? server_inputs_align_errand(&s->in, s->run->whole, name, err) : st;
+        st = alignment_asked(&order, s->text.data, s->text.len, err);
+    return st == STATUS_OK ? server_inputs_align_errand(&s->in, s->run->whole, &order, err) : st;
 }
 
 void stand_load(struct stand *s)

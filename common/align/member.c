@@ -56,17 +56,17 @@ static bool raise_block(const struct raising *r, size_t block)
 
     for (size_t i = block * BLOCK; i < end && good; i++) {
         const uint8_t *p = r->rows != NULL ? point : r->from + i * GROUP_BYTES;
-        uint8_t *to = r->to + i * GROUP_BYTES;
+        uint8_t *to = r->key != NULL ? r->to + i * GROUP_BYTES : NULL;
 
         if (r->rows != NULL)
             good = group_hash(point, "vfl/align/point/1", r->rows + i * ALIGN_ROW_BYTES,
                               ALIGN_ROW_BYTES) == STATUS_OK;
-        if (good && r->key != NULL)
-            good = group_raise(to, r->key, p);
+        if (good)
+            good = r->key != NULL ? group_raise(to, r->key, p) : group_is_point(p);
         if (i == block * BLOCK)
             memcpy(sum, r->rows != NULL ? to : p, GROUP_BYTES);
-        else if (good)
-            good = group_add(sum, sum, r->rows != NULL ? to : p);
+        else if (good) /* a point may stand beside its opposite; only the end may not be nothing */
+            good = group_sum(sum, sum, r->rows != NULL ? to : p);
     }
     secret_wipe(point, sizeof point);
     return good;
@@ -93,7 +93,7 @@ static bool fold(uint8_t sum[GROUP_BYTES], bool *any, const uint8_t *sums, size_
     for (size_t b = 0; b < blocks; b++) {
         if (!*any)
             memcpy(sum, sums + b * GROUP_BYTES, GROUP_BYTES);
-        else if (!group_add(sum, sum, sums + b * GROUP_BYTES))
+        else if (!group_sum(sum, sum, sums + b * GROUP_BYTES))
             return false;
         *any = true;
     }
@@ -321,9 +321,10 @@ const uint8_t *align_member_tally(const struct align_member *m)
     return m->tally;
 }
 
-/* Of member k: the key of its first tally, and the list as the one before it has let it go. */
+/* Of member k: the key of its first tally, and the list as the one before it has let it go.  *who
+ * has done it. */
 static const char *tally_fault(const struct align_member *m, uint32_t stage, uint32_t k,
-                               const uint8_t *tallies)
+                               const uint8_t *tallies, uint32_t *who)
 {
     const uint32_t n = m->course.members, before = (k + n - 1) % n;
     const uint8_t *now = tallies + (size_t)k * TALLY_BYTES,
@@ -332,15 +333,24 @@ static const char *tally_fault(const struct align_member *m, uint32_t stage, uin
     uint8_t context[TALLY_CONTEXT_BYTES];
 
     tally_context(context, m->session, stage, k);
+    *who = k == m->self ? 0 : k;
     if (k == m->self && memcmp(now, m->tally, TALLY_BYTES) != 0)
         return "its own tally is shown as another";
     if (stage > 0 && memcmp(now + TALLY_PUBLIC, then + TALLY_PUBLIC, GROUP_BYTES) != 0)
         return "a list was raised by another key than the first";
     if (!tally_holds(now, context))
         return "no proof that a list was raised by one key";
-    if ((stage > 1 && memcmp(now + TALLY_IN, came + TALLY_OUT, GROUP_BYTES) != 0) ||
-        (stage == 1 && before == m->self && memcmp(now + TALLY_IN, m->own_sum, GROUP_BYTES) != 0))
-        return "a list is not what the member before it made of it, or is said not to be";
+    if (stage > 1 && memcmp(now + TALLY_IN, came + TALLY_OUT, GROUP_BYTES) != 0) {
+        if (k == m->self) { /* which has summed up what it was given */
+            *who = before;
+            return "a list was let go as another than is said";
+        }
+        return before == m->self ? "a list is said to be another than it was given"
+                                 : "a list is not what the member before it made of it: one of the "
+                                   "two lies";
+    }
+    if (stage == 1 && before == m->self && memcmp(now + TALLY_IN, m->own_sum, GROUP_BYTES) != 0)
+        return "a list is said to be another than it was given";
     return NULL;
 }
 
@@ -350,10 +360,11 @@ enum status align_member_check(struct align_member *m, uint32_t stage, const uin
     struct digest d;
 
     for (uint32_t k = 0; k < m->course.members; k++) {
-        const char *fault = tally_fault(m, stage, k, tallies);
+        uint32_t who;
+        const char *fault = tally_fault(m, stage, k, tallies, &who);
 
         if (fault != NULL)
-            return wrong(m, k == m->self ? 0 : k, err, fault);
+            return wrong(m, who, err, fault);
     }
     memcpy(m->tallies, tallies, (size_t)m->course.members * TALLY_BYTES);
     digest_begin(&d);

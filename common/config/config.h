@@ -85,7 +85,7 @@ struct config_align {
     enum config_unicode unicode;
     enum config_duplicates duplicates;
     uint32_t patience_ms; /* server: for one step */
-    uint32_t ids_max, times_max, result_min;
+    uint32_t ids_max, all_max, times_max, result_min;
 };
 
 struct config_server {

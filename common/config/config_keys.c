@@ -68,13 +68,19 @@ static const struct key policy_align_keys[] = {
     {"policy.align.max_ids", KEY_U32, ALIGN(ids_max), .lo = 1, .hi = 1u << 24,
      .fallback = "1000000",
      .help = "Ids that another side may list in one alignment: each is a guess that it may try."},
+    {"policy.align.max_ids_of_all", KEY_U32, ALIGN(all_max), .lo = 1, .hi = 4294967295u,
+     .fallback = "4000000",
+     .help = "Ids that all other sides together may list in one alignment: two that work together "
+             "may try as many on this side's list."},
     {"policy.align.max_alignments", KEY_U32, ALIGN(times_max), .lo = 0, .hi = 1u << 30,
      .fallback = "16",
-     .help = "Alignments that this side takes part in, over all time, those that came to nothing "
-             "among them (state/alignments/asked counts them)."},
+     .help = "Alignments in which something may have been compared with this side's list, over "
+             "all time; 16 times as many may have begun."},
     {"policy.align.min_result", KEY_U32, ALIGN(result_min), .lo = 0, .hi = 1u << 24,
      .fallback = "10",
-     .help = "Fewest rows in common that this side goes on with. That there are fewer is told."},
+     .help = "Fewest rows in common that this side goes on with, and fewest of which the server "
+             "tells how many they are: its own number must not be less. That there are fewer is "
+             "told."},
 };
 
 static const struct key align_server_keys[] = {

@@ -120,11 +120,15 @@ bool group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES
     return public_bit(crypto_scalarmult_ristretto255_base(out, scalar) == 0);
 }
 
+bool group_sum(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES], const uint8_t b[GROUP_BYTES])
+{
+    return is_short(a) && is_short(b) && crypto_core_ristretto255_add(out, a, b) == 0;
+}
+
 /* Of two canonical encodings; the identity among them is left to whoever has let it in. */
 bool group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES], const uint8_t b[GROUP_BYTES])
 {
-    return is_short(a) && is_short(b) && crypto_core_ristretto255_add(out, a, b) == 0 &&
-           memcmp(out, identity, sizeof identity) != 0;
+    return group_sum(out, a, b) && memcmp(out, identity, sizeof identity) != 0;
 }
 
 bool group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],

@@ -1,6 +1,6 @@
 /* aligned.h -- alignments under state: how many there were, and the last one of each name.
  *
- *   alignments/asked   how many this side has taken part in, those that came to nothing among them
+ *   alignments/asked   the server: how many have begun, and in how many something was told
  *   alignments/NAME    the common rows in their order: a header, an empty line, and this side's
  *                      spelling of each id, one a line; under duplicates all, before it, how many
  *                      rows of its id come before, and a tab
@@ -17,8 +17,28 @@
 
 #include "common/daemon/idlist.h"
 
-/* One more, on the disk when this returns.  STATUS_POLICY: there were `most`. */
-enum status aligned_count(const char *state, uint32_t most, struct error *err) MUST_USE;
+/* How many have begun, and in how many others may have compared something with this side's list.
+ * STATUS_POLICY: the policy admits `most` of the latter, and ALIGNED_BEGUN times as many of the
+ * former, which whoever breaks them off early uses up. */
+struct aligned_counts {
+    uint64_t begun, told;
+};
+enum { ALIGNED_BEGUN = 16 };
+enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t most,
+                          struct error *err) MUST_USE;
+/* What is in the file; a party's own are in its ledger (ledger_aligned.h), and here those of an
+ * earlier version. */
+enum status aligned_counts_read(const char *state, struct aligned_counts *c,
+                                struct error *err) MUST_USE;
+
+/* The server's: one more, judged so, and on the disk when this returns.  STATUS_CONFIG: there is
+ * one of that name, and it is not to be replaced. */
+enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t most,
+                          struct error *err) MUST_USE;
+/* Before anything can be compared with this side's list. */
+enum status aligned_tell(const char *state, uint32_t most, struct error *err) MUST_USE;
+/* STATUS_CONFIG: there is one of that name. */
+enum status aligned_free(const char *state, const char *name, struct error *err) MUST_USE;
 
 struct aligned_result {
     const char *name;

@@ -19,7 +19,7 @@ struct reading {
     struct idlist *l;
     struct source source;
     struct idlist_form form;
-    size_t rows_max, at_max;
+    size_t at_max;
 };
 
 /* --- one row --- */
@@ -55,10 +55,22 @@ static size_t add_form(struct digest *d, const char *text, size_t n, const struc
     return got;
 }
 
+/* A result has one id a line: what any reader may take for a line's end is in none. */
+static bool breaks_line(const char *text, size_t n)
+{
+    static const char *const breaks[] = {"\n",       "\r",           "\v",          "\f",
+                                         "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        if (memmem(text, n, breaks[i], strlen(breaks[i])) != NULL)
+            return true;
+    }
+    return false;
+}
+
 static enum status add_cell(const struct idlist_form *f, const struct source *source,
                             struct digest *d, struct buf *out, uint32_t k, struct error *err)
 {
-    static const char controls[] = "\t\r\n\v\f";
     const size_t column = f->column[k];
     char number[SOURCE_NUMBER_MAX];
     size_t n;
@@ -66,16 +78,13 @@ static enum status add_cell(const struct idlist_form *f, const struct source *so
     const size_t got = add_form(d, text, n, &f->rule);
     enum status s = STATUS_OK;
 
+    if (n <= NORMAL_TEXT_MAX && breaks_line(text, n))
+        return source_fault(source, column, "no id: a line break in it", err);
     if (got == SIZE_MAX)
         return source_fault(source, column,
                             "no id: longer than 256 bytes, no UTF-8, or a control character", err);
     if (got == 0)
         return source_fault(source, column, "an empty id", err);
-    /* As it stands, but for what would end a line: white space, or it would be no id. */
-    while (n > 0 && strchr(controls, text[n - 1]) != NULL)
-        n--;
-    for (; n > 0 && strchr(controls, *text) != NULL; text++)
-        n--;
     if (k > 0)
         s = buf_append(out, ",", 1);
     return s == STATUS_OK ? spell(out, text, n, f->columns > 1) : s;
@@ -105,16 +114,36 @@ enum status idlist_form_row(const struct idlist_form *f, const struct source *so
     return s;
 }
 
+/* Digests of ids do not stay behind where they have stood before. */
+static bool make_room(struct reading *r)
+{
+    struct idlist *l = r->l;
+    const size_t max = l->rows_max == 0 ? 64 : 2 * l->rows_max;
+    uint8_t *rows;
+
+    if (l->n < l->rows_max)
+        return true;
+    rows = mem_alloc(max, ALIGN_ROW_BYTES);
+    if (rows == NULL)
+        return false;
+    if (l->rows != NULL) {
+        memcpy(rows, l->rows, (size_t)l->n * ALIGN_ROW_BYTES);
+        secret_wipe(l->rows, l->rows_max * ALIGN_ROW_BYTES);
+    }
+    mem_free(l->rows);
+    l->rows = rows;
+    l->rows_max = max;
+    return true;
+}
+
 static enum status add_row(struct reading *r, struct error *err)
 {
     struct idlist *l = r->l;
-    uint8_t *rows = mem_room(l->rows, &r->rows_max, l->n + 1, ALIGN_ROW_BYTES);
     size_t *at;
     enum status s;
 
-    if (rows == NULL)
+    if (!make_room(r))
         return STATUS_MEMORY;
-    l->rows = rows;
     at = mem_room(l->at, &r->at_max, l->n + 2, sizeof *at);
     if (at == NULL)
         return STATUS_MEMORY;
@@ -361,7 +390,9 @@ enum status idlist_read(struct idlist *l, const struct config_align *c, struct e
 void idlist_deinit(struct idlist *l)
 {
     if (l->rows != NULL)
-        secret_wipe(l->rows, (size_t)l->n * ALIGN_ROW_BYTES);
+        secret_wipe(l->rows, l->rows_max * ALIGN_ROW_BYTES);
+    if (l->text.data != NULL)
+        secret_wipe(l->text.data, l->text.cap);
     mem_free(l->rows);
     mem_free(l->at);
     mem_free(l->occurrence);

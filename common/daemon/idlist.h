@@ -25,6 +25,7 @@ struct idlist {
     struct config_align as; /* how it was read */
     uint32_t n, columns;
     uint8_t *rows;   /* n times 32 bytes */
+    size_t rows_max; /* room */
     struct buf text; /* spellings, a line end behind each; several columns with commas between */
     size_t *at;      /* n + 1: where each begins */
     uint32_t *occurrence; /* n, where duplicates are all there; else NULL: each is the first */

@@ -97,8 +97,8 @@ static enum status pair_layers(struct buf *out, const struct nn_spec *spec)
     if (s == STATUS_OK)
         s = pair_float(out, "out_scale", spec->out_scale);
     if (s == STATUS_OK)
-        s = pair_number(out, "degree", spec->degree);
-    return s == STATUS_OK ? pair_float(out, "x_max", spec->x_max) : s;
+        s = pair_number(out, "degree", spec->layer[0].degree);
+    return s == STATUS_OK ? pair_float(out, "x_max", spec->layer[0].x_max) : s;
 }
 
 /* What a party's columns are, as it would be written by hand (schema_text.h); empty without names.
@@ -395,13 +395,16 @@ static bool read_layers(struct package *p, const char *key, const char *text)
         return spec->out_scale > 0 && isfinite(spec->out_scale);
     }
     if (strcmp(key, "degree") == 0) {
-        spec->degree = (uint32_t)strtoul(text, NULL, 10);
-        return spec->degree <= NN_DEGREE_MAX &&
-               (spec->degree == 0 ||
+        const uint32_t degree = (uint32_t)strtoul(text, NULL, 10);
+
+        spec->layer[0].kind = degree > 0 ? NN_POLYNOMIAL : NN_DENSE;
+        spec->layer[0].degree = degree;
+        return degree <= NN_DEGREE_MAX &&
+               (degree == 0 ||
                 (spec->layers == 1 && spec->act[0] == NN_ACT_NONE && spec->out_scale == 1));
     }
-    spec->x_max = strtof(text, NULL);
-    return spec->x_max >= 0 && isfinite(spec->x_max);
+    spec->layer[0].x_max = strtof(text, NULL);
+    return spec->layer[0].x_max >= 0 && isfinite(spec->layer[0].x_max);
 }
 
 static bool read_run(struct package *p, const char *key, const char *text, size_t n)

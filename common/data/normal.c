@@ -84,9 +84,7 @@ size_t normal_text(uint8_t out[NORMAL_OUT_MAX], const char *text, size_t n,
         return SIZE_MAX;
     got = utf8proc_decompose((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, points,
                              POINTS_MAX, options_of(rule));
-    if (got < 0 || got > POINTS_MAX)
-        return SIZE_MAX;
-    written = compose(out, points, (size_t)got, rule);
+    written = got < 0 || got > POINTS_MAX ? SIZE_MAX : compose(out, points, (size_t)got, rule);
     secret_wipe(points, sizeof points);
     return written;
 }

@@ -19,39 +19,48 @@ bool alignment_name(const char *name)
     return key_text_is_alignment(name);
 }
 
+bool alignment_tells(const struct align_at *at)
+{
+    return at->part == ALIGN_RAISE && at->stage == 1 && at->last;
+}
+
 enum status alignment_print(const struct alignment *a, struct buf *out)
 {
-    return buf_printf(
-        out,
-        "name=%s\nids=%u\ncolumns=%u\ntrim=%d\nfold=%d\nunicode=%u\nchunk=%u\npatience_ms=%u\n",
-        a->name, a->ids, a->columns, a->trim, a->fold, (unsigned)a->unicode, a->chunk,
-        a->patience_ms);
+    return buf_printf(out,
+                      "name=%s\nids=%u\ncolumns=%u\nmin_result=%u\nreplace=%d\ntrim=%d\nfold=%d\n"
+                      "unicode=%u\nchunk=%u\npatience_ms=%u\n",
+                      a->name, a->ids, a->columns, a->result_min, a->replace, a->trim, a->fold,
+                      (unsigned)a->unicode, a->chunk, a->patience_ms);
 }
 
 /* What sscanf lets pass and is not canonical shows when it is printed again. */
 static bool read_text(struct alignment *a, const char *text)
 {
-    unsigned trim, fold, unicode;
+    unsigned replace, trim, fold, unicode;
     const int n =
         sscanf(text,
-               "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32
-               "\ntrim=%1u\nfold=%1u\nunicode=%1u\nchunk=%5" SCNu32 "\npatience_ms=%9" SCNu32 "\n",
-               a->name, &a->ids, &a->columns, &trim, &fold, &unicode, &a->chunk, &a->patience_ms);
+               "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32 "\nmin_result=%9" SCNu32
+               "\nreplace=%1u\ntrim=%1u\nfold=%1u\nunicode=%1u\nchunk=%5" SCNu32
+               "\npatience_ms=%9" SCNu32 "\n",
+               a->name, &a->ids, &a->columns, &a->result_min, &replace, &trim, &fold, &unicode,
+               &a->chunk, &a->patience_ms);
 
-    if (n != 8 || unicode > CONFIG_UNICODE_NONE)
+    if (n != 10 || unicode > CONFIG_UNICODE_NONE)
         return false;
+    a->replace = replace != 0;
     a->trim = trim != 0;
     a->fold = fold != 0;
     a->unicode = (enum config_unicode)unicode;
     return alignment_name(a->name) && a->ids >= 1 && a->ids <= ALIGN_IDS_MAX && a->columns >= 1 &&
-           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
+           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->result_min <= ALIGN_IDS_MAX &&
+           a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
            a->patience_ms >= ALIGNMENT_PATIENCE_LEAST_MS &&
            a->patience_ms <= ALIGNMENT_PATIENCE_MOST_MS;
 }
 
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n, struct error *err)
 {
-    char copy[256];
+    char copy[512];
     struct buf again;
     bool same = false;
 
@@ -74,11 +83,30 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* One line, which ends at `end`; false: it is none. */
-static bool read_line(char *name, const char *at, const char *end)
+/* The value of one line `key: value`, which ends at `end`; NULL: it is another's. */
+static const char *value_of(const char *key, const char *at, const char *end)
 {
-    static const char key[] = "name:";
-    size_t n;
+    const size_t n = strlen(key);
+
+    if ((size_t)(end - at) < n || memcmp(at, key, n) != 0)
+        return NULL;
+    for (at += n; at < end && is_space(*at);)
+        at++;
+    return at;
+}
+
+static bool read_name(struct alignment_order *o, const char *at, size_t n)
+{
+    if (o->name[0] != 0 || n > CONFIG_ALIGN_NAME_MAX || memchr(at, 0, n) != NULL)
+        return false;
+    memcpy(o->name, at, n);
+    o->name[n] = 0;
+    return alignment_name(o->name);
+}
+
+static bool read_line(struct alignment_order *o, const char *at, const char *end)
+{
+    const char *value;
 
     while (at < end && is_space(*at))
         at++;
@@ -86,35 +114,33 @@ static bool read_line(char *name, const char *at, const char *end)
         end--;
     if (at == end || *at == '#')
         return true;
-    if (name[0] != 0 || (size_t)(end - at) < sizeof key || memcmp(at, key, sizeof key - 1) != 0)
+    if ((value = value_of("name:", at, end)) != NULL)
+        return read_name(o, value, (size_t)(end - value));
+    value = value_of("replace:", at, end);
+    if (value == NULL || o->replace || end - value != 4 || memcmp(value, "true", 4) != 0)
         return false;
-    for (at += sizeof key - 1; at < end && is_space(*at);)
-        at++;
-    n = (size_t)(end - at);
-    if (n > CONFIG_ALIGN_NAME_MAX || memchr(at, 0, n) != NULL)
-        return false;
-    memcpy(name, at, n);
-    name[n] = 0;
-    return alignment_name(name);
+    o->replace = true;
+    return true;
 }
 
-enum status alignment_asked(char name[CONFIG_ALIGN_NAME_MAX + 1], const uint8_t *text, size_t n,
+enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size_t n,
                             struct error *err)
 {
     const char *at = (const char *)text, *last = at + n;
     bool good = true;
 
-    name[0] = 0;
+    *o = (struct alignment_order){.replace = false};
     while (at < last && good) {
         const char *end = memchr(at, '\n', (size_t)(last - at));
 
         end = end == NULL ? last : end;
-        good = read_line(name, at, end);
+        good = read_line(o, at, end);
         at = end < last ? end + 1 : last;
     }
-    if (good && name[0] != 0)
+    if (good && o->name[0] != 0)
         return STATUS_OK;
     return error_set(err, STATUS_DATA,
-                     "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-'",
+                     "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-', "
+                     "and `replace: true` where there is one of that name",
                      CONFIG_ALIGN_NAME_MAX);
 }

@@ -24,21 +24,35 @@ enum {
 struct alignment {
     char name[CONFIG_ALIGN_NAME_MAX + 1]; /* a-z, 0-9 and '-' */
     uint32_t ids, columns;                /* of the server's list; that make one id */
+    uint32_t result_min;                  /* fewer rows in common are told to nobody */
+    bool replace;                         /* what is kept by that name */
     bool trim, fold;
     enum config_unicode unicode;
     uint32_t chunk;       /* entries of one step */
     uint32_t patience_ms; /* for it */
 };
 
-/* Lines `key=value` in this order: name, ids, columns, trim, fold, unicode, chunk, patience_ms. */
+/* What is counted, durably and before it happens: that an alignment has begun, which tells the
+ * lengths of lists, and that something may be compared with this side's list from now on. */
+enum alignment_count { ALIGNMENT_BEGUN, ALIGNMENT_TOLD };
+/* Of a member in that step: is what it is about to say the first that its key has made of
+ * another's list?  Before that nobody can tell points of its own list from any others. */
+bool alignment_tells(const struct align_at *at);
+
+/* Lines `key=value` in this order: name, ids, columns, min_result, replace, trim, fold, unicode,
+ * chunk, patience_ms. */
 enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE;
 /* Just what alignment_print writes: STATUS_PROTOCOL else. */
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
 bool alignment_name(const char *name); /* may it be one? */
-/* What an operator asks for: `name: NAME`, on a line of its own, beside empty ones and comments
- * (#). STATUS_DATA. */
-enum status alignment_asked(char name[CONFIG_ALIGN_NAME_MAX + 1], const uint8_t *text, size_t n,
+/* What an operator asks for: `name: NAME`, and `replace: true` where there may be one of that name,
+ * each on a line of its own, beside empty ones and comments (#). STATUS_DATA. */
+struct alignment_order {
+    char name[CONFIG_ALIGN_NAME_MAX + 1];
+    bool replace;
+};
+enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
 
 #endif

@@ -8,10 +8,7 @@
 
 #include "common/nn/net.h"
 
-/* What went into layer i in the last forward: rows x in. */
-const float *backward_input(const struct nn_net *n, size_t i);
-
-/* Each layer's dy, for x W + b, and dx where it is not NULL (not of a polynomial), from dy (rows x
+/* Each layer's dy, for x W + b, and dx where it is not NULL (nn_net_backward), from dy (rows x
  * outputs).  Rows of which any of these is not finite, or whose forward pass was not, are zeros in
  * all of them: n->sound_back says which. */
 void backward_deltas(struct nn_net *n, float *dx, const float *dy);

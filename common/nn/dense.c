@@ -8,15 +8,31 @@
 #include "common/nn/gemm.h"
 #include "common/nn/unit_dropout.h"
 
+#include <stdio.h>
 #include <string.h>
 
-void dense_forward(struct nn_layer *l, const float *x, uint32_t rows)
+static bool fits(const struct nn_spec *s, size_t i)
 {
+    return s->width[i] >= 1 && s->width[i + 1] >= 1;
+}
+
+static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
+{
+    const uint32_t in = s->width[i], out = s->width[i + 1];
+
+    return (struct layer_sizes){
+        .in = in, .out = out, .biases = out, .scratch = (size_t)in * out /* W transposed */
+    };
+}
+
+static void forward(struct nn_layer *l, const float *x, uint32_t rows)
+{
+    l->x = x;
     gemm_nn(l->y, x, l->w, rows, l->out, l->in);
     act_forward(l->y, l->b, l->act, l->scale, rows, l->out);
 }
 
-void dense_delta(struct nn_layer *l, bool masked, float *dx, float *wt, uint32_t rows)
+static void delta(struct nn_layer *l, bool masked, float *dx, float *wt, uint32_t rows)
 {
     const bool dropped = masked && l->mask != NULL;
 
@@ -39,8 +55,40 @@ CLONES static void add_rows(float *restrict sum, const float *restrict x, size_t
             sum[c] += x[c];
 }
 
-void dense_gradients(struct nn_layer *l, const float *x, uint32_t rows)
+static void gradients(struct nn_layer *l, uint32_t rows)
 {
     add_rows(l->db, l->dy, rows, l->out);
-    gemm_tn(l->dw, x, l->dy, l->in, l->out, rows);
+    gemm_tn(l->dw, l->x, l->dy, l->in, l->out, rows);
 }
+
+static size_t tensors(const struct nn_layer *l)
+{
+    (void)l;
+    return 2;
+}
+
+/* PyTorch's Sequential has each activation behind its layer: layer i is its module 2i. */
+static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
+{
+    static const char *const names[] = {"weight", "bias"};
+    struct layer_tensor t = {
+        .values = l->w, .count = (size_t)l->in * l->out, .rank = 2, .shape = {l->in, l->out}};
+
+    if (index == 1)
+        t = (struct layer_tensor){.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
+    snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, names[index]);
+    snprintf(t.torch, sizeof t.torch, "%zu.%s", 2 * i, names[index]);
+    return t;
+}
+
+const struct layer_kind DENSE_LAYER = {
+    .name = "dense",
+    .fits = fits,
+    .sizes = sizes,
+    .forward = forward,
+    .delta = delta,
+    .gradients = gradients,
+    .norm2 = layer_product_norm2,
+    .tensors = tensors,
+    .tensor = tensor,
+};

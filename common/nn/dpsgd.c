@@ -5,33 +5,20 @@
 
 #include "common/base/check.h"
 #include "common/nn/backward.h"
+#include "common/nn/layer.h"
 
 #include <math.h>
 
 /* Far more than rounding in double adds to a norm; the cut leaves room for it. */
 static const double ROUNDING = 1e-9;
 
-static double square(const float *x, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += (double)x[i] * x[i];
-    return sum;
-}
-
 /* |g_r|^2 of row r. */
 static double norm2(const struct nn_net *n, size_t r)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < n->spec.layers; i++) {
-        const struct nn_layer *l = &n->layer[i];
-        const double bias = l->b != NULL ? 1 : 0;
-
-        sum += square(l->dy + r * l->out, l->out) *
-               (square(backward_input(n, i) + r * l->in, l->in) + bias);
-    }
+    for (size_t i = 0; i < n->spec.layers; i++)
+        sum += n->layer[i].kind->norm2(&n->layer[i], r);
     return sum;
 }
 

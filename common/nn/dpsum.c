@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/nn/backward.h"
 #include "common/nn/gemm.h"
+#include "common/nn/layer.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -17,11 +18,11 @@ enum { ROWS = 32 };
 
 static size_t widest(const struct nn_spec *spec, bool inputs)
 {
-    const size_t powers = spec->degree > 0 ? spec->degree : 1;
     size_t most = 0;
 
     for (size_t i = 0; i < spec->layers; i++) {
-        const size_t width = inputs ? spec->width[i] * powers : spec->width[i + 1];
+        const struct layer_sizes sizes = layer_kind_of(spec, i)->sizes(spec, i);
+        const size_t width = inputs ? sizes.in : sizes.out;
 
         most = width > most ? width : most;
     }
@@ -82,7 +83,7 @@ void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
     memset(s->sum, 0, s->params * sizeof *s->sum);
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer l = n->layer[i];
-        const float *x = backward_input(n, i);
+        const float *x = l.x;
 
         for (size_t r = 0; r < n->rows; r += ROWS) {
             const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;

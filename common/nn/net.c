@@ -1,4 +1,4 @@
-/* net.c -- dense layers or a polynomial: memory, initial weights, forward, backward, step.
+/* net.c -- the layers of a net: memory, initial weights, forward, backward, step.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/net.h"
@@ -6,10 +6,9 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/nn/backward.h"
-#include "common/nn/dense.h"
 #include "common/nn/gemm.h"
+#include "common/nn/layer.h"
 #include "common/nn/optim.h"
-#include "common/nn/polynomial.h"
 #include "common/nn/sound.h"
 #include "common/nn/unit_dropout.h"
 
@@ -26,12 +25,9 @@ static void check_spec(const struct nn_spec *s)
     /* The backward pass divides by the scale and reads relu's side from the sign of y. */
     CHECK(isfinite(s->out_scale) && s->out_scale > 0.0F);
     CHECK(s->table.rows == 0 || s->table.width >= 1);
-    CHECK(s->dropout >= 0.0F && s->dropout < 1.0F && (s->dropout == 0.0F || s->degree == 0));
-    if (s->degree == 0)
-        return;
-    CHECK(s->degree <= NN_DEGREE_MAX && s->width[0] <= INT_MAX / s->degree);
-    CHECK(s->layers == 1 && s->act[0] == NN_ACT_NONE && s->out_scale == 1.0F);
-    CHECK(s->x_max >= 0.0F);
+    CHECK(s->dropout >= 0.0F && s->dropout < 1.0F);
+    for (size_t i = 0; i < s->layers; i++)
+        CHECK(layer_kind_of(s, i)->fits(s, i));
 }
 
 static size_t states(enum nn_optimizer o)
@@ -39,17 +35,20 @@ static size_t states(enum nn_optimizer o)
     return o == NN_SGD ? 0 : o == NN_MOMENTUM ? 1 : 2;
 }
 
-static uint32_t inputs(const struct nn_spec *s, size_t i)
+static struct layer_sizes sizes_of(const struct nn_spec *s, size_t i)
 {
-    return s->width[i] * (s->degree > 0 ? s->degree : 1);
+    return layer_kind_of(s, i)->sizes(s, i);
 }
 
 /* w then b, as floats.  One run, so that the optimiser takes both in one loop. */
 static size_t params(const struct nn_spec *s, size_t i)
 {
+    struct layer_sizes sizes;
+
     if (i == s->layers)
         return (size_t)s->table.rows * s->table.width;
-    return (size_t)inputs(s, i) * s->width[i + 1] + (s->degree > 0 ? 0 : s->width[i + 1]);
+    sizes = sizes_of(s, i);
+    return (size_t)sizes.in * sizes.out + sizes.biases;
 }
 
 size_t nn_layer_params(const struct nn_layer *l)
@@ -76,20 +75,17 @@ size_t nn_spec_params(const struct nn_spec *spec)
     return total;
 }
 
-static size_t weights_max(const struct nn_spec *s)
-{
-    size_t max = 0;
-
-    for (size_t i = 0; i < s->layers; i++)
-        if ((size_t)s->width[i] * s->width[i + 1] > max)
-            max = (size_t)s->width[i] * s->width[i + 1];
-    return max;
-}
-
-/* The net's own scratch: a polynomial's powers, or weights transposed. */
+/* What the layers share: the most that one needs. */
 static size_t scratch(const struct nn_spec *s)
 {
-    return s->degree > 0 ? (size_t)s->rows_max * inputs(s, 0) : weights_max(s);
+    size_t most = 0;
+
+    for (size_t i = 0; i < s->layers; i++) {
+        const size_t one = sizes_of(s, i).scratch;
+
+        most = one > most ? one : most;
+    }
+    return most;
 }
 
 /* Hidden layers do. */
@@ -121,9 +117,14 @@ size_t nn_net_bytes(const struct nn_spec *spec)
     total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
         total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
-    for (size_t i = 0; i < spec->layers; i++)
+    for (size_t i = 0; i < spec->layers; i++) {
+        const struct layer_sizes sizes = sizes_of(spec, i);
+
         total =
             add_blocks(total, drops(spec, i) ? 4 : 2, (size_t)spec->rows_max * spec->width[i + 1]);
+        if (sizes.makes)
+            total = add_blocks(total, 1, (size_t)spec->rows_max * sizes.in);
+    }
     return total;
 }
 
@@ -168,18 +169,22 @@ static enum status init_table(struct nn_layer *l, const struct nn_spec *s, struc
 static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_t i,
                               struct arena *a)
 {
-    const size_t weights = (size_t)inputs(s, i) * s->width[i + 1];
+    const struct layer_sizes sizes = sizes_of(s, i);
+    const size_t weights = (size_t)sizes.in * sizes.out;
     const size_t batch = (size_t)s->rows_max * s->width[i + 1];
 
-    l->in = inputs(s, i);
-    l->out = s->width[i + 1];
+    l->kind = layer_kind_of(s, i);
+    l->spec = s->layer[i];
+    l->in = sizes.in;
+    l->out = sizes.out;
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
     if (init_params(l, params(s, i), s->optimizer, a) != STATUS_OK)
         return STATUS_MEMORY;
     l->y = cut(a, batch);
     l->dy = cut(a, batch);
-    if (l->y == NULL || l->dy == NULL)
+    l->made = sizes.makes ? cut(a, (size_t)s->rows_max * sizes.in) : NULL;
+    if (l->y == NULL || l->dy == NULL || (sizes.makes && l->made == NULL))
         return STATUS_MEMORY;
     if (drops(s, i)) {
         l->mask = cut(a, batch);
@@ -187,25 +192,21 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
         if (l->mask == NULL || l->whole == NULL)
             return STATUS_MEMORY;
     }
-    l->b = s->degree > 0 ? NULL : l->w + weights;
-    l->db = s->degree > 0 ? NULL : l->dw + weights;
+    l->b = sizes.biases > 0 ? l->w + weights : NULL;
+    l->db = sizes.biases > 0 ? l->dw + weights : NULL;
     return STATUS_OK;
 }
 
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
 {
-    float *own;
-
     check_spec(spec);
     memset(n, 0, sizeof *n);
     n->spec = *spec;
-    own = cut(a, scratch(spec));
+    n->scratch = cut(a, scratch(spec));
     n->sound = cut_rows(a, spec->rows_max);
     n->sound_back = cut_rows(a, spec->rows_max);
-    if (own == NULL || n->sound == NULL || n->sound_back == NULL)
+    if (n->scratch == NULL || n->sound == NULL || n->sound_back == NULL)
         return STATUS_MEMORY;
-    n->powers = spec->degree > 0 ? own : NULL;
-    n->wt = spec->degree > 0 ? NULL : own;
     for (size_t i = 0; i < spec->layers; i++)
         if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
             return STATUS_MEMORY;
@@ -263,16 +264,20 @@ void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
 /* Rows that are not finite: zeros in all that a backward pass will multiply by. */
 static void clear_broken(struct nn_net *n)
 {
-    const size_t inputs_n = inputs(&n->spec, 0);
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        const struct nn_layer *l = &n->layer[i];
 
-    if (n->spec.degree > 0)
-        sound_look(n->sound, n->powers, n->rows, inputs_n);
-    for (size_t i = 0; i < n->spec.layers; i++)
-        sound_look(n->sound, n->layer[i].y, n->rows, n->layer[i].out);
-    if (n->spec.degree > 0)
-        sound_keep(n->powers, n->sound, n->rows, inputs_n);
-    for (size_t i = 0; i < n->spec.layers; i++)
-        sound_keep(n->layer[i].y, n->sound, n->rows, n->layer[i].out);
+        if (l->made != NULL)
+            sound_look(n->sound, l->made, n->rows, l->in);
+        sound_look(n->sound, l->y, n->rows, n->spec.width[i + 1]);
+    }
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        const struct nn_layer *l = &n->layer[i];
+
+        if (l->made != NULL)
+            sound_keep(l->made, n->sound, n->rows, l->in);
+        sound_keep(l->y, n->sound, n->rows, n->spec.width[i + 1]);
+    }
 }
 
 void nn_net_draw_masks(struct nn_net *n, uint32_t rows, struct rng *r)
@@ -280,13 +285,12 @@ void nn_net_draw_masks(struct nn_net *n, uint32_t rows, struct rng *r)
     CHECK(rows <= n->spec.rows_max);
     for (size_t i = 0; i < n->spec.layers; i++)
         if (drops(&n->spec, i))
-            unit_dropout_draw(n->layer[i].mask, (size_t)rows * n->layer[i].out, n->spec.dropout, r);
+            unit_dropout_draw(n->layer[i].mask, (size_t)rows * n->spec.width[i + 1],
+                              n->spec.dropout, r);
 }
 
-static void put_mask_on(struct nn_layer *l, uint32_t rows)
+static void put_mask_on(struct nn_layer *l, size_t values)
 {
-    const size_t values = (size_t)rows * l->out;
-
     memcpy(l->whole, l->y, values * sizeof *l->y);
     unit_dropout_apply(l->y, l->mask, values);
 }
@@ -298,17 +302,13 @@ static const float *forward(struct nn_net *n, const float *x, uint32_t rows, boo
     n->rows = rows;
     n->masked = masked && n->spec.dropout > 0.0F;
     sound_begin(n->sound, rows);
-    if (n->spec.degree > 0) {
-        polynomial_powers(n->powers, x, rows, n->spec.width[0], n->spec.degree,
-                          n->spec.x_max > 0.0F ? n->spec.x_max : INFINITY);
-        polynomial_forward(&n->layer[0], n->powers, rows);
-        x = n->layer[0].y;
-    }
-    for (size_t i = 0; i < n->spec.layers && n->spec.degree == 0; i++) {
-        dense_forward(&n->layer[i], x, rows);
-        if (n->masked && n->layer[i].mask != NULL)
-            put_mask_on(&n->layer[i], rows);
-        x = n->layer[i].y;
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        struct nn_layer *l = &n->layer[i];
+
+        l->kind->forward(l, x, rows);
+        if (n->masked && l->mask != NULL)
+            put_mask_on(l, (size_t)rows * n->spec.width[i + 1]);
+        x = l->y;
     }
     clear_broken(n);
     return x;
@@ -407,13 +407,16 @@ void nn_net_pull(struct nn_net *n, const float *anchor, float mu)
 
 double nn_net_flops(const struct nn_spec *spec, uint32_t rows)
 {
-    double weights = 0.0;
+    double flops = 0.0;
 
-    /* A multiplication and an addition per weight and row: once forward, twice backward (dw and
-     * dx; a polynomial has no dx). */
-    for (size_t i = 0; i < spec->layers; i++)
-        weights += (double)inputs(spec, i) * spec->width[i + 1];
-    return (spec->degree > 0 ? 4.0 : 6.0) * weights * rows;
+    /* A multiplication and an addition per weight and row: once forward, twice backward (dw, and dx
+     * where there is one). */
+    for (size_t i = 0; i < spec->layers; i++) {
+        const struct layer_sizes sizes = sizes_of(spec, i);
+
+        flops += (layer_kind_of(spec, i)->no_dx ? 4.0 : 6.0) * (double)sizes.in * sizes.out * rows;
+    }
+    return flops;
 }
 
 int nn_blas_environment(void)

@@ -1,8 +1,7 @@
-/* net.h -- a stack of dense layers, or one polynomial layer, with gradients and optimiser, float32.
+/* net.h -- a stack of layers with gradients and optimiser, float32.
  *
- * Dense: y = act_L(W_L ... act_1(W_1 x + b_1) ... + b_L); no layers: y = x.  Polynomial: y = sum_i
- * x^i W^i, element-wise powers (polynomial.h) of x cut off at x_max.  Weights are in x out, row
- * major.  All memory is cut from an arena at init; forward, backward and step allocate nothing.
+ * Which kinds of layers there are, and what each computes, is a table (layer.h); no layers: y = x.
+ * All memory is cut from an arena at init; forward, backward and step allocate nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,9 +21,20 @@ enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
 enum nn_init { NN_INIT_GLOROT, NN_INIT_HE, NN_INIT_TORCH };
 enum nn_optimizer { NN_SGD, NN_MOMENTUM, NN_ADAM, NN_ADAMW };
 
+/* A dense layer is what a zeroed one is. */
+enum nn_kind { NN_DENSE, NN_POLYNOMIAL, NN_KINDS };
+
+struct nn_layer_spec {
+    enum nn_kind kind;
+    /* Of a polynomial, the only layer of its net: 1 .. NN_DEGREE_MAX powers, of inputs that are
+     * cut off at [-x_max, x_max] (0: not at all). */
+    uint32_t degree;
+    float x_max;
+};
+
 struct nn_spec {
     size_t layers;                     /* 0 (y = x, nothing to train) .. NN_LAYERS_MAX */
-    uint32_t width[NN_LAYERS_MAX + 1]; /* inputs, hidden..., outputs */
+    uint32_t width[NN_LAYERS_MAX + 1]; /* values of a row: inputs, behind each layer */
     enum nn_act act[NN_LAYERS_MAX];    /* act[i] follows layer i */
     float out_scale;                   /* > 0; times the last activation (C for tanh) */
     uint32_t rows_max;
@@ -32,13 +42,9 @@ struct nn_spec {
     /* lambda, of all parameters: under adamw they decay by it, under the others it is an L2 term of
      * the loss, as in PyTorch.  The rate times lambda is at most 1. */
     float weight_decay;
-    /* 0: dense layers.  1 .. NN_DEGREE_MAX: the polynomial of this degree; then layers is 1, act[0]
-     * NN_ACT_NONE, out_scale 1. */
-    uint32_t degree;
-    /* > 0: inputs of the polynomial are cut off at [-x_max, x_max]; 0: not at all. */
-    float x_max;
+    struct nn_layer_spec layer[NN_LAYERS_MAX]; /* what each layer is */
     /* p in [0, 1): in a pass with masks each value behind a hidden layer is left out with this
-     * probability (unit_dropout.h); 0 of a polynomial. */
+     * probability (unit_dropout.h). */
     float dropout;
     /* Parameters beside the layers, zeros at first, that no pass of the net reads: its owner does,
      * and writes their gradients before a step (a head's stand-ins: head.h).  0 rows: none. */
@@ -48,14 +54,20 @@ struct nn_spec {
 };
 
 struct nn_layer {
-    uint32_t in, out; /* of a polynomial: inputs x degree, outputs */
+    const struct layer_kind *kind; /* NULL: of a table, which computes nothing */
+    struct nn_layer_spec spec;
+    uint32_t in, out; /* of its product: y = x W, x being rows x in */
     enum nn_act act;
     float scale;
-    float *w, *b;   /* in x out; out, or NULL in a polynomial, which has no bias */
+    float *w, *b;   /* in x out, row major; out, or NULL where there is no bias */
     float *dw, *db; /* gradients of the last backward */
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
     float *y;       /* rows_max x out: activations of the last forward */
     float *dy;      /* rows_max x out: after backward, the gradient for x W + b of this layer */
+    /* rows x in: what the product of the last forward was taken of: what came in, or what the
+     * layer made of that in its own memory (rows_max x in; NULL where it makes nothing). */
+    const float *x;
+    float *made;
     /* Of a hidden layer under dropout, else NULL: rows_max x out: what y is multiplied by in a pass
      * with masks, and what it was before. */
     float *mask, *whole;
@@ -68,8 +80,7 @@ struct nn_net {
     uint32_t rows;
     bool masked;    /* the last forward was one with masks */
     uint64_t steps; /* optimiser steps taken (Adam's t) */
-    float *wt;      /* scratch of backward: a layer's weights transposed; dense only */
-    float *powers;  /* rows_max x (inputs degree): of the last forward's x; polynomial only */
+    float *scratch; /* of one call to one layer */
     /* rows_max each: all bits, or 0 for a row of which the last forward, or then the last backward,
      * had a value that is not finite. */
     uint32_t *sound, *sound_back;
@@ -82,8 +93,7 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
 /* glorot: w ~ U(+-sqrt(6/(in+out))), b = 0 (Glorot & Bengio 2010).  he: w ~ N(0, 2/in), b = 0.
  * torch: w, b ~ U(+-1/sqrt(in)).  Draws in layer order, w row major then b: one rng_uniform or
  * rng_normal each, so that an independent program can reproduce them: (float)((2 u - 1) limit) or
- * (float)(z sqrt(2/in)), computed in double.  A polynomial's `in` is inputs x degree: one fan-in
- * for all its matrices, drawn in the order of powers.  The optimiser starts anew. */
+ * (float)(z sqrt(2/in)), computed in double.  The optimiser starts anew. */
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r);
 
 /* Returns y (rows x outputs), owned by the net, valid until the next forward; without layers x,
@@ -96,8 +106,8 @@ void nn_net_draw_masks(struct nn_net *n, uint32_t rows, struct rng *r);
  * A backward pass goes back through what the last forward was. */
 const float *nn_net_forward_masked(struct nn_net *n, const float *x, uint32_t rows);
 /* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL, and
- * is for a polynomial.  A row whose pass was not finite, forward or now, adds nothing to any sum,
- * and its row of dx is zeros. */
+ * has to be where the first layer gives none (layer.h).  A row whose pass was not finite, forward
+ * or now, adds nothing to any sum, and its row of dx is zeros. */
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy);
 /* Rows of the last forward, and of the last backward, that were not finite. */
 uint32_t nn_net_lost_forward(const struct nn_net *n);
@@ -126,8 +136,7 @@ void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser 
  * at the beginning of the round; mu = 0 changes no bit. */
 void nn_net_pull(struct nn_net *n, const float *anchor, float mu);
 
-/* Multiplications and additions of one forward + backward (2 and 4 per weight and row, 2 and 2 for
- * a polynomial, which has no dx), for the decision loop or pool. */
+/* Multiplications and additions of one forward + backward, for the decision loop or pool. */
 double nn_net_flops(const struct nn_spec *spec, uint32_t rows);
 
 /* The environment OpenBLAS wants (one thread; SkylakeX kernels where the CPU has AVX-512), to be

@@ -8,6 +8,7 @@
 #include "common/nn/safetensors.h"
 
 #include "common/base/finite.h"
+#include "common/nn/layer.h"
 #include "common/nn/safetensors_header.h"
 
 #include <math.h>
@@ -16,72 +17,42 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
 
-enum {
-    LENGTH_BYTES = 8,
-    HEADER_MAX = 1 << 26,
-    TENSORS_MAX = 2 * NN_LAYERS_MAX + 1,
-    NAME_BYTES = 40
-};
+enum { LENGTH_BYTES = 8, HEADER_MAX = 1 << 26, TENSORS_MAX = 2 * NN_LAYERS_MAX + 1 };
 _Static_assert((int)NN_DEGREE_MAX < (int)TENSORS_MAX, "a tensor for each power");
 
-struct tensor {
-    float *values;
-    size_t count;
-    size_t rank;
-    uint64_t shape[2];
-    char name[NAME_BYTES];
-    char torch[NAME_BYTES]; /* what PyTorch calls it; "": nothing */
-};
-
-static size_t of_layers(const struct nn_net *n)
+static size_t of_layer(const struct nn_net *n, size_t i)
 {
-    return n->spec.degree > 0 ? n->spec.degree : 2 * n->spec.layers;
+    return n->layer[i].kind->tensors(&n->layer[i]);
 }
 
 static size_t tensors(const struct nn_net *n)
 {
-    return of_layers(n) + (n->spec.table.rows > 0);
+    size_t sum = n->spec.table.rows > 0;
+
+    for (size_t i = 0; i < n->spec.layers; i++)
+        sum += of_layer(n, i);
+    return sum;
 }
 
-/* The matrix of power index + 1. */
-static struct tensor power_of(const struct nn_net *n, size_t index)
-{
-    const uint32_t in = n->spec.width[0], out = n->spec.width[1];
-    const size_t count = (size_t)in * out;
-    struct tensor t = {n->layer[0].w + index * count, count, 2, {in, out}, "", ""};
-
-    snprintf(t.name, sizeof t.name, "w%zu", index + 1);
-    return t;
-}
-
-/* Tensor 2i is layer i's weight, 2i + 1 its bias. */
-static struct tensor dense_of(const struct nn_net *n, size_t index)
-{
-    const size_t i = index / 2;
-    const struct nn_layer *l = &n->layer[i];
-    struct tensor t;
-
-    if (index % 2 == 0)
-        t = (struct tensor){l->w, (size_t)l->in * l->out, 2, {l->in, l->out}, "", ""};
-    else
-        t = (struct tensor){l->b, l->out, 1, {l->out, 0}, "", ""};
-    snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, index % 2 == 0 ? "weight" : "bias");
-    snprintf(t.torch, sizeof t.torch, "%zu.%s", 2 * i, index % 2 == 0 ? "weight" : "bias");
-    return t;
-}
-
-static struct tensor table_of(const struct nn_net *n)
+static struct layer_tensor table_of(const struct nn_net *n)
 {
     const struct nn_layer *l = &n->layer[n->spec.layers];
 
-    return (struct tensor){l->w, nn_layer_params(l), 2, {l->in, l->out}, "stand_in", ""};
+    return (struct layer_tensor){.values = l->w,
+                                 .count = nn_layer_params(l),
+                                 .rank = 2,
+                                 .shape = {l->in, l->out},
+                                 .name = "stand_in"};
 }
 
-static struct tensor tensor_of(const struct nn_net *n, size_t index)
+static struct layer_tensor tensor_of(const struct nn_net *n, size_t index)
 {
-    if (index == of_layers(n))
-        return table_of(n);
-    return n->spec.degree > 0 ? power_of(n, index) : dense_of(n, index);
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        if (index < of_layer(n, i))
+            return n->layer[i].kind->tensor(&n->layer[i], i, index);
+        index -= of_layer(n, i);
+    }
+    return table_of(n);
 }
 
 static enum status print_header(const struct nn_net *n, const char *metadata, struct buf *out)
@@ -98,7 +69,7 @@ static enum status print_header(const struct nn_net *n, const char *metadata, st
     }
 
     for (size_t i = 0; i < tensors(n) && s == STATUS_OK; i++) {
-        const struct tensor t = tensor_of(n, i);
+        const struct layer_tensor t = tensor_of(n, i);
         const size_t end = offset + t.count * sizeof(float);
 
         s = buf_printf(out, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%llu", i == 0 ? "" : ",",
@@ -129,7 +100,7 @@ static enum status print_all(const struct nn_net *n, const char *metadata, struc
     length = out->len - start - sizeof length;
     memcpy(out->data + start, &length, sizeof length);
     for (size_t i = 0; i < tensors(n) && s == STATUS_OK; i++) {
-        const struct tensor t = tensor_of(n, i);
+        const struct layer_tensor t = tensor_of(n, i);
 
         s = buf_append(out, t.values, t.count * sizeof(float));
     }
@@ -159,7 +130,7 @@ struct places {
     uint64_t begin[TENSORS_MAX], end[TENSORS_MAX];
 };
 
-static int same_shape(const struct safetensors_entry *e, const struct tensor *t, int turned)
+static int same_shape(const struct safetensors_entry *e, const struct layer_tensor *t, int turned)
 {
     const uint64_t shape[2] = {t->shape[turned ? 1 : 0], t->shape[turned ? 0 : 1]};
 
@@ -171,7 +142,7 @@ static enum status place_entry(struct places *p, const struct nn_net *n,
                                struct error *err)
 {
     for (size_t i = 0; i < p->count; i++) {
-        const struct tensor t = tensor_of(n, i);
+        const struct layer_tensor t = tensor_of(n, i);
 
         const int torch = t.torch[0] != 0 && safetensors_text_is(&e->name, t.torch);
 
@@ -305,7 +276,7 @@ enum status safetensors_metadata(struct safetensors_text *metadata, size_t *data
 }
 
 /* values (in x out) from out x in. */
-static void turn(struct tensor *t, const uint8_t *from)
+static void turn(struct layer_tensor *t, const uint8_t *from)
 {
     const size_t in = t->shape[0], out = t->shape[1];
 
@@ -332,7 +303,7 @@ enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, s
     if (s != STATUS_OK)
         return s;
     for (size_t i = 0; i < p.count; i++) {
-        struct tensor t = tensor_of(n, i);
+        struct layer_tensor t = tensor_of(n, i);
 
         if (p.turned[i])
             turn(&t, file + p.begin[i]);

@@ -213,33 +213,30 @@ static void add_activation(struct draft *d, enum nn_act act, size_t layer)
         add_one(d, operators[act], name_of(d, "layer.%zu.activation", layer), d->at);
 }
 
-static void add_layers(struct draft *d, const struct nn_net *net)
+static void add_dense(struct draft *d, const struct nn_layer *l, size_t i)
 {
-    for (size_t i = 0; i < net->spec.layers; i++) {
-        const struct nn_layer *l = &net->layer[i];
-        const char *w = add_tensor(d, name_of(d, "layer.%zu.weight", i), l->w, l->in, l->out);
-        const char *b = add_tensor(d, name_of(d, "layer.%zu.bias", i), l->b, 0, l->out);
+    const char *w = add_tensor(d, name_of(d, "layer.%zu.weight", i), l->w, l->in, l->out);
+    const char *b = add_tensor(d, name_of(d, "layer.%zu.bias", i), l->b, 0, l->out);
 
-        add_node(d, "Gemm", name_of(d, "layer.%zu.sum", i), 3, (const char *const[]){d->at, w, b});
-        add_activation(d, l->act, i);
-        if (l->scale != 1.0F)
-            add_two(d, "Mul", name_of(d, "layer.%zu.scaled", i), d->at,
-                    add_number(d, name_of(d, "layer.%zu.scale", i), l->scale));
-    }
+    add_node(d, "Gemm", name_of(d, "layer.%zu.sum", i), 3, (const char *const[]){d->at, w, b});
+    add_activation(d, l->act, i);
+    if (l->scale != 1.0F)
+        add_two(d, "Mul", name_of(d, "layer.%zu.scaled", i), d->at,
+                add_number(d, name_of(d, "layer.%zu.scale", i), l->scale));
 }
 
 /* sum_i x^i W^i of x cut off, x^i = x^(i-1) x (common/nn/polynomial.h). */
-static void add_polynomial(struct draft *d, const struct nn_net *net)
+static void add_polynomial(struct draft *d, const struct nn_layer *l, size_t layer)
 {
-    const size_t in = net->spec.width[0], out = net->spec.width[1];
+    const size_t in = l->in / l->spec.degree, out = l->out;
     const char *x, *power, *sum = NULL;
 
-    if (net->spec.x_max > 0.0F)
-        add_clip(d, "x", net->spec.x_max);
+    (void)layer;
+    if (l->spec.x_max > 0.0F)
+        add_clip(d, "x", l->spec.x_max);
     x = power = d->at;
-    for (size_t i = 0; i < net->spec.degree; i++) {
-        const char *w =
-            add_tensor(d, name_of(d, "w%zu", i + 1), net->layer[0].w + i * in * out, in, out);
+    for (size_t i = 0; i < l->spec.degree; i++) {
+        const char *w = add_tensor(d, name_of(d, "w%zu", i + 1), l->w + i * in * out, in, out);
 
         if (i > 0) {
             add_two(d, "Mul", name_of(d, "x%zu", i + 1), power, x);
@@ -254,10 +251,13 @@ static void add_polynomial(struct draft *d, const struct nn_net *net)
 
 static void add_net(struct draft *d, const struct nn_net *net)
 {
-    if (net->spec.degree > 0)
-        add_polynomial(d, net);
-    else
-        add_layers(d, net);
+    static void (*const add[NN_KINDS])(struct draft *, const struct nn_layer *, size_t) = {
+        [NN_DENSE] = add_dense,
+        [NN_POLYNOMIAL] = add_polynomial,
+    };
+
+    for (size_t i = 0; i < net->spec.layers; i++)
+        add[net->layer[i].spec.kind](d, &net->layer[i], i);
 }
 
 /* --- a head --- */

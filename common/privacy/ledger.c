@@ -93,6 +93,7 @@ void ledger_close(struct ledger *l)
     ledger_counts_deinit(&l->counts);
     ledger_history_deinit(&l->history);
     ledger_peers_deinit(&l->peers);
+    mem_free(l->alignments.one);
     ledger_ids_deinit(&l->ids);
     ledger_members_deinit(&l->members);
     digest_mac_deinit(&l->persons);

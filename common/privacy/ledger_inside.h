@@ -4,6 +4,7 @@
 #ifndef COLONNADE_PRIVACY_LEDGER_INSIDE_H
 #define COLONNADE_PRIVACY_LEDGER_INSIDE_H
 
+#include "common/privacy/ledger_aligned.h"
 #include "common/privacy/ledger_counts.h"
 #include "common/privacy/ledger_history.h"
 #include "common/privacy/ledger_ids.h"
@@ -21,6 +22,7 @@ struct ledger {
     struct ledger_counts counts;
     struct ledger_history history;
     struct ledger_peers peers;
+    struct ledger_alignments alignments;
     struct ledger_ids ids;
     struct ledger_members members;
     struct ledger_sets sets;

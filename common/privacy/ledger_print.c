@@ -120,6 +120,25 @@ static enum status print_entries(const struct ledger *l, struct buf *out)
     return s;
 }
 
+/* Which others may have tried ids on this party's list. */
+static enum status print_alignments(const struct ledger *l, struct buf *out)
+{
+    const struct ledger_alignments *all = &l->alignments;
+    enum status s = buf_printf(out, "\n  %-40s  %-12s %8s  %-10s  %s\n", "alignment", "job", "ids",
+                               "begun", "told");
+
+    for (size_t i = 0; i < all->n && s == STATUS_OK; i++) {
+        const struct ledger_alignment *a = &all->one[i];
+        char job[2 * SHORT_BYTES + 1], day[DAY_CHARS];
+
+        digest_hex(job, a->job, SHORT_BYTES);
+        day_of(day, (uint64_t)a->at_s);
+        s = buf_printf(out, "  %-40s  %-12s %8" PRIu32 "  %-10s  %s\n", a->name, job, a->ids, day,
+                       a->told ? "yes" : "no");
+    }
+    return s;
+}
+
 /* --- mechanisms --- */
 
 static enum status print_mechanisms(const struct account_entry *entries, size_t n, struct buf *out)
@@ -203,6 +222,8 @@ enum status ledger_print(const struct ledger *l, struct buf *out)
         s = print_histogram(l, out);
     if (s == STATUS_OK && l->history.entries > 0)
         s = print_entries(l, out);
+    if (s == STATUS_OK && l->alignments.n > 0)
+        s = print_alignments(l, out);
     if (s == STATUS_OK && n > 0)
         s = print_mechanisms(entries, n, out);
     if (s == STATUS_OK)

@@ -127,7 +127,29 @@ enum status ledger_write_peers(struct ledger *l, bool all, struct error *err)
     return s;
 }
 
+enum status ledger_write_alignment(struct ledger *l, size_t index, const struct ledger_alignment *a,
+                                   struct error *err)
+{
+    char job[2 * LEDGER_DIGEST_BYTES + 1];
+
+    digest_hex(job, a->job, sizeof a->job);
+    return ledger_write(l, NULL, 0, err, "align %zu %" PRIu32 " %" PRId64 " %s %s", index, a->ids,
+                        a->at_s, job, a->name);
+}
+
 /* --- all anew --- */
+
+static enum status write_alignments(struct ledger *l, struct error *err)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < l->alignments.n && s == STATUS_OK; i++) {
+        s = ledger_write_alignment(l, i, &l->alignments.one[i], err);
+        if (s == STATUS_OK && l->alignments.one[i].told)
+            s = ledger_write(l, NULL, 0, err, "told 0 %zu", i);
+    }
+    return s;
+}
 
 static enum status write_members(struct ledger *l, struct error *err)
 {
@@ -266,6 +288,8 @@ static enum status write_all(struct ledger *l, const struct ledger_history *h, s
         s = write_counts(l, err);
     if (s == STATUS_OK)
         s = write_history(l, h, err);
+    if (s == STATUS_OK)
+        s = write_alignments(l, err);
     return s == STATUS_OK ? ledger_write_peers(l, true, err) : s;
 }
 
@@ -274,7 +298,8 @@ static uint64_t size_folded(const struct ledger *l)
 {
     const uint64_t column = l->counts.records / COUNTS_AT_ONCE + 1;
     uint64_t n = 4 + l->ids.n / IDS_AT_ONCE + l->members.row.n / IDS_AT_ONCE + l->sets.n +
-                 l->history.works + l->history.tallies + l->peers.n + 2 * l->mechanisms;
+                 l->history.works + l->history.tallies + l->peers.n + 2 * l->mechanisms +
+                 l->alignments.n + l->alignments.told;
 
     for (size_t m = 0; m < LEDGER_COLUMNS; m++) {
         for (size_t p = 0; p < LEDGER_PURPOSES; p++)

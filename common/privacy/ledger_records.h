@@ -22,6 +22,8 @@
  *     back ...                              the same: given back
  *     seen                                  + peer, 4 bytes, number, 8 bytes, for each
  *     forget PEER
+ *     align N IDS AT-S JOB-HEX NAME         has begun, and ...
+ *     told NUMBER N                         ... may have told something; NUMBER 0: written anew
  *
  * N counts from 0, in order and without gaps; a set's may have gaps, a work's counts from 1.
  */
@@ -45,6 +47,9 @@ enum status ledger_write_members(struct ledger *l, const uint8_t *members, size_
                                  struct error *err) MUST_USE;
 enum status ledger_write_work(struct ledger *l, size_t index, const struct ledger_work *w,
                               struct error *err) MUST_USE;
+/* Has begun. */
+enum status ledger_write_alignment(struct ledger *l, size_t index, const struct ledger_alignment *a,
+                                   struct error *err) MUST_USE;
 /* New peers and numbers; `all` of them, where nothing is in the file. */
 enum status ledger_write_peers(struct ledger *l, bool all, struct error *err) MUST_USE;
 

@@ -8,6 +8,7 @@
 #include "common/privacy/ledger_replay.h"
 
 #include "common/base/le.h"
+#include "common/base/mem.h"
 #include "common/privacy/ledger_entry.h"
 #include "common/privacy/ledger_past.h"
 #include "common/privacy/ledger_records.h"
@@ -372,6 +373,50 @@ static enum status take_forget(struct replay *r)
     return STATUS_OK;
 }
 
+/* --- alignments --- */
+
+static bool is_name(const char *text)
+{
+    const size_t n = strlen(text);
+
+    return n >= 1 && n <= LEDGER_ALIGNMENT_NAME_MAX &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+static enum status take_align(struct replay *r)
+{
+    struct ledger_alignments *all = &r->l->alignments;
+    const uint64_t index = ledger_words_number(&r->w, LEDGER_ALIGNMENTS_MAX - 1);
+    struct ledger_alignment a = {.ids = (uint32_t)ledger_words_number(&r->w, UINT32_MAX)}, *one;
+
+    a.at_s = (int64_t)ledger_words_number(&r->w, INT64_MAX);
+    ledger_words_hex(&r->w, a.job, sizeof a.job);
+    if (r->w.bad || index != all->n || !is_name(r->w.at) || r->record->n > 0)
+        return wrong(r, "an impossible alignment");
+    strcpy(a.name, r->w.at);
+    one = mem_room(all->one, &all->n_max, all->n + 1, sizeof *one);
+    if (one == NULL)
+        return no_memory(r);
+    all->one = one;
+    one[all->n++] = a;
+    return STATUS_OK;
+}
+
+static enum status take_told(struct replay *r)
+{
+    struct ledger_alignments *all = &r->l->alignments;
+    const uint64_t number = ledger_words_number(&r->w, LEDGER_NUMBER_MAX),
+                   index = ledger_words_number(&r->w, LEDGER_ALIGNMENTS_MAX - 1);
+
+    if (!ledger_words_end(&r->w) || index + 1 != all->n || all->one[index].told ||
+        (number != 0 && number != r->l->history.number + 1) || r->record->n > 0)
+        return wrong(r, "an alignment that has not begun");
+    r->l->history.number += number != 0;
+    all->one[index].told = true;
+    all->told++;
+    return STATUS_OK;
+}
+
 /* --- */
 
 static enum status each(void *owner, const struct ledger_record *record, struct error *err)
@@ -385,7 +430,7 @@ static enum status each(void *owner, const struct ledger_record *record, struct 
         {"count", take_count},     {"tally", take_tally}, {"pay", take_pay},
         {"back", take_back},       {"peer", take_peer},   {"seen", take_seen},
         {"forget", take_forget},   {"sums", take_sums},   {"past", take_past},
-        {"members", take_members},
+        {"members", take_members}, {"align", take_align}, {"told", take_told},
     };
     struct replay *r = owner;
 

@@ -184,7 +184,7 @@ static const struct field batch[] = {
     {U64(Batch, batch, generation)},
     {U32(Batch, batch, step)},
     {BYTES(Batch, batch, entries), FROM(0, WIRE_ENTRIES_MAX, 1), .payload = true},
-    {BYTES(Batch, batch, tag), FROM(0, WIRE_TAG_BYTES, WIRE_TAG_BYTES)},
+    {BYTES(Batch, batch, tag), FROM(0, WIRE_TAGS_MAX, WIRE_TAG_BYTES)},
     {BYTES(Batch, batch, tallies), FROM(0, WIRE_TALLIES_MAX, WIRE_TALLY_BYTES)},
     {FIELD_U32, ROW(Batch, batch, common, uint32_t, uint32_t), FROM(0, WIRE_ALIGN_IDS_MAX, 1)},
 };
@@ -251,14 +251,6 @@ static const char *share_rule(const void *ours)
     return even && relay_rule(ours) == NULL ? NULL : "share";
 }
 
-/* Nothing is sealed but what there is. */
-static const char *batch_rule(const void *ours)
-{
-    const struct wire_batch *b = ours;
-
-    return b->tag.n == 0 || b->entries.n > 0 ? NULL : "batch";
-}
-
 static const char *refuse_rule(const void *ours)
 {
     const struct wire_refuse *r = ours;
@@ -283,7 +275,7 @@ const struct message fields_messages[WIRE_KINDS] = {
     [WIRE_SHARE] = {BODY(SHARE, share, shares), share_rule},
     [WIRE_RELAY] = {BODY(RELAY, relay, shares), relay_rule},
     [WIRE_KEPT] = {BODY(KEPT, kept, kept), NULL},
-    [WIRE_BATCH] = {BODY(BATCH, batch, batch), batch_rule},
+    [WIRE_BATCH] = {BODY(BATCH, batch, batch), NULL},
     [WIRE_FINISH] = {BODY(FINISH, finish, finish), NULL},
     [WIRE_REFUSE] = {BODY(REFUSE, refuse, refuse), refuse_rule},
 };

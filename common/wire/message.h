@@ -183,7 +183,7 @@ struct wire_batch {
     uint64_t generation;
     uint32_t step;
     struct wire_bytes entries;
-    struct wire_bytes tag;     /* WIRE_TAG_BYTES or none */
+    struct wire_bytes tag;     /* WIRE_TAG_BYTES each; of entries one, or of acknowledgements */
     struct wire_bytes tallies; /* WIRE_TALLY_BYTES each */
     uint32_t common;
 };

@@ -67,7 +67,7 @@ align_config() { # ROLE POLICY
     printf 'identity: {cert: %s.crt, key: %s.key, ca: ../pki/ca.crt, crl: ../pki/ca.crl}\n' "$1" "$1"
     printf 'roster: ../roster.yaml\nstate: .\nstate_key: state.key\n'
     printf 'align: {trim: %s, fold: %s}\n' "$trim" "$fold"
-    printf 'policy: {%salign: {max_ids: 16777216, min_result: %s}}\n' "$2" "$least"
+    printf 'policy: {%salign: {max_ids: 16777216, max_ids_of_all: 4294967295, min_result: %s}}\n' "$2" "$least"
 }
 
 # Names of files and columns are the user's: they go to the daemons as arguments, past YAML and the shell.

@@ -107,8 +107,8 @@ static void print_layers(const struct package *p)
     printf("layers      ");
     for (size_t i = 0; i <= p->spec.layers; i++)
         printf("%s%u", i > 0 ? " -> " : "", p->spec.width[i]);
-    if (p->spec.degree > 0)
-        printf(" (polynomial of degree %u)", p->spec.degree);
+    if (p->spec.layer[0].kind == NN_POLYNOMIAL)
+        printf(" (polynomial of degree %u)", p->spec.layer[0].degree);
     printf("\n");
 }
 

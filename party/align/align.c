@@ -11,6 +11,7 @@
 #include "common/flow/job.h"
 #include "party/align/parts.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* --- an offer --- */
@@ -32,6 +33,11 @@ static enum status check_ids(const struct party_align *p, const struct alignment
         return error_set(p->error, STATUS_POLICY,
                          "policy.align.max_ids: %s lists %u ids, %u are the most",
                          p->setup->roster->server.name, of->ids, c->ids_max);
+    if (of->result_min < c->result_min)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.align.min_result: %s tells how many rows are common where they "
+                         "are %u, and %u are the fewest",
+                         p->setup->roster->server.name, of->result_min, c->result_min);
     return STATUS_OK;
 }
 
@@ -118,7 +124,9 @@ static void lost(void *state)
 
 static enum status take_sizes(struct party_align *p, uint32_t size[ALIGN_MEMBERS_MAX])
 {
-    const uint32_t most = p->setup->config->align.ids_max;
+    const uint32_t most = p->setup->config->align.ids_max,
+                   all_most = p->setup->config->align.all_max;
+    uint64_t all = p->about.ids;
 
     size[0] = p->about.ids;
     for (uint32_t m = 0; m < p->set->members_n; m++) {
@@ -132,7 +140,13 @@ static enum status take_sizes(struct party_align *p, uint32_t size[ALIGN_MEMBERS
                              "policy.align.max_ids: %s lists %u ids, %u are the most", name, n,
                              most);
         size[m + 1] = n;
+        all += m == p->set->self ? 0 : n;
     }
+    if (all > all_most)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.align.max_ids_of_all: the others list %" PRIu64
+                         " ids, %u are the most",
+                         all, all_most);
     return STATUS_OK;
 }
 
@@ -202,10 +216,14 @@ static void work(void *state)
     struct party_align *p = state;
     const struct party_ids_listed *l = &p->setup->listed;
 
-    if (p->work == ALIGN_COUNTS)
-        p->worked = l->count(l->owner, &p->about, p->error);
-    else
+    struct alignment about = p->about;
+
+    if (p->work == ALIGN_TAKES) {
         align_work_step(p);
+        return;
+    }
+    about.replace = about.replace || p->kept; /* by this very job, in a playing that others lost */
+    p->worked = l->count(l->owner, &about, ALIGNMENT_BEGUN, p->error);
 }
 
 static enum party_next done(void *state, struct actions *a, const struct event *e)

@@ -29,6 +29,19 @@ static bool shows_tallies(const struct align_at *at)
     return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
 }
 
+/* Before places go back everybody has everybody's word that it was told the same: a tag over
+ * nothing, in the name of the transcript, for each other party.  It goes out in answer to the step
+ * before that, whose seals it shares. */
+static bool shows_words(const struct align_at *at)
+{
+    return at->part == ALIGN_RETURN && at->stage == 0 && at->first;
+}
+
+static size_t words_bytes(const struct party_align *p)
+{
+    return (size_t)(p->set->members_n - 1) * WIRE_TAG_BYTES;
+}
+
 /* 0: nobody seals what comes with this step. */
 static uint32_t sealer(const struct party_align *p, const struct align_at *at)
 {
@@ -52,7 +65,9 @@ static enum status check_shape(const struct party_align *p, const struct wire_ba
                                const struct align_at *at)
 {
     const size_t tallies = shows_tallies(at) ? (size_t)p->course.members * TALLY_BYTES : 0,
-                 tag = sealer(p, at) > 0 && p->entries_n > 0 ? WIRE_TAG_BYTES : 0;
+                 tag = shows_words(at)                         ? words_bytes(p)
+                       : sealer(p, at) > 0 && p->entries_n > 0 ? WIRE_TAG_BYTES
+                                                               : 0;
 
     if (b->entries.n == p->entries_n && b->tallies.n == tallies && b->tag.n == tag)
         return STATUS_OK;
@@ -60,6 +75,26 @@ static enum status check_shape(const struct party_align *p, const struct wire_ba
                      "step %u of the alignment: %zu bytes of entries, %zu of tallies and %zu of a "
                      "tag where %zu, %zu and %zu belong",
                      p->step, b->entries.n, b->tallies.n, b->tag.n, p->entries_n, tallies, tag);
+}
+
+static enum status altered(const struct party_align *p, uint32_t from)
+{
+    return error_set(p->error, STATUS_INTEGRITY,
+                     "step %u of the alignment: what %s sealed does not open: it was altered on "
+                     "its way, or %s has been shown something else than this party",
+                     p->step, name_of(p, from), name_of(p, from));
+}
+
+static enum status open_words(struct party_align *p, const struct wire_batch *b)
+{
+    uint8_t nothing[1] = {0};
+
+    for (uint32_t k = 0; k < p->set->members_n; k++) {
+        if (k != p->set->self && !share_open(&p->keys, k, nothing, nothing, 0,
+                                             b->tag.data + share_part(&p->keys, k, WIRE_TAG_BYTES)))
+            return altered(p, k + 1);
+    }
+    return STATUS_OK;
 }
 
 static enum status open_entries(struct party_align *p, const struct wire_batch *b,
@@ -75,13 +110,18 @@ static enum status open_entries(struct party_align *p, const struct wire_batch *
     }
     if (share_open(&p->keys, from - 1, p->entries, b->entries.data, p->entries_n, b->tag.data))
         return STATUS_OK;
-    return error_set(p->error, STATUS_INTEGRITY,
-                     "step %u of the alignment: what %s sealed does not open: it was altered on "
-                     "its way, or %s has been shown something else than this party",
-                     p->step, name_of(p, from), name_of(p, from));
+    return altered(p, from);
 }
 
 /* --- what goes out --- */
+
+static void seal_words(struct party_align *p, struct wire_batch *b)
+{
+    uint8_t nothing[1] = {0};
+
+    share_seal_all(&p->keys, nothing, p->tag, 0);
+    b->tag = (struct wire_bytes){p->tag, words_bytes(p)};
+}
 
 /* For the next step, with the tally of a stage that has ended. */
 static enum status answer(struct party_align *p, struct actions *a, const struct align_at *at)
@@ -101,13 +141,15 @@ static enum status answer(struct party_align *p, struct actions *a, const struct
         b->tallies = (struct wire_bytes){align_member_tally(p->member), TALLY_BYTES};
     if (next < p->steps)
         s = share_begin(&p->keys, &round);
+    if (s == STATUS_OK && shows_words(&then))
+        seal_words(p, b);
     if (s != STATUS_OK || next == p->steps || !align_hands(&then))
         return s;
     to = align_receiver(&p->course, &then, self_of(p));
     b->entries = (struct wire_bytes){p->out, align_member_gives(p->member, next, p->out)};
     if (to > 0 && b->entries.n > 0) {
         share_seal(&p->keys, to - 1, p->out, b->entries.n, p->tag);
-        b->tag = (struct wire_bytes){p->tag, sizeof p->tag};
+        b->tag = (struct wire_bytes){p->tag, WIRE_TAG_BYTES};
     }
     return s;
 }
@@ -131,6 +173,8 @@ enum status align_take_batch(struct party_align *p, struct actions *a, const str
     s = check_shape(p, b, &at);
     if (s == STATUS_OK)
         s = open_entries(p, b, &at);
+    if (s == STATUS_OK && shows_words(&at))
+        s = open_words(p, b);
     p->tallies.len = 0;
     if (s == STATUS_OK && b->tallies.n > 0 &&
         buf_append(&p->tallies, b->tallies.data, b->tallies.n) != STATUS_OK)
@@ -165,6 +209,7 @@ static enum status end(struct party_align *p)
 void align_work_step(struct party_align *p)
 {
     const struct align_at at = align_at(&p->course, p->step);
+    const struct party_ids_listed *l = &p->setup->listed;
     enum status s = STATUS_OK;
 
     if (shows_tallies(&at))
@@ -173,6 +218,8 @@ void align_work_step(struct party_align *p)
                          p->tallies.data, p->error));
     if (s == STATUS_OK)
         s = blame(p, align_member_take(p->member, p->step, p->entries, p->entries_n, p->error));
+    if (s == STATUS_OK && alignment_tells(&at))
+        s = l->count(l->owner, &p->about, ALIGNMENT_TOLD, p->error);
     if (s == STATUS_OK && p->step + 1 == p->steps)
         s = end(p);
     p->worked = s;
@@ -193,7 +240,7 @@ enum status align_worked_step(struct party_align *p, struct actions *a)
     p->rounds++;
     p->furthest = p->step > p->furthest ? p->step : p->furthest;
     if (p->step == p->steps) {
-        p->complete = true;
+        p->complete = p->kept = true;
         log_info("alignment %s: %u rows in common", p->about.name, p->common);
     }
     return STATUS_OK;

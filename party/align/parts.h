@@ -3,8 +3,9 @@
  * The rules are common/align's; here are messages, sealing, and what the policy lets happen.  A
  * generation is one playing: its key and its shuffles are drawn when its set is agreed on, and are
  * gone with it (common/align/member.h).  Each is counted, durably, before the hello that tells how
- * many ids this party has.  What a party lets out hangs on how many ids there are on each side and
- * on how many are common, and on nothing else of its table.
+ * many ids this party has, and again before anything can be compared with them.  What a party lets
+ * out hangs on how many ids there are on each side and on how many are common, and on nothing else
+ * of its table.
  *
  *   align.c   the table of functions (party/job.h)      batch.c   one step after the other
  *
@@ -44,10 +45,11 @@ struct party_align {
     uint32_t step, steps;       /* step: expected next */
     uint32_t common;
     bool complete; /* the result is on the disk */
+    bool kept;     /* so it was of some playing of this job */
     uint64_t rounds;
     uint8_t *entries, *out; /* of the step under way; what goes out */
     size_t entries_n;
-    uint8_t tag[WIRE_TAG_BYTES];
+    uint8_t tag[WIRE_TAGS_MAX]; /* of entries one, or acknowledgements */
     struct buf tallies;
     uint64_t furthest; /* steps that any playing has come to */
 };

@@ -39,13 +39,16 @@ struct nn_spec party_bottom_spec(const struct config_party *config, const struct
         .rows_max = wire_evaluate_rows(p),
         .optimizer = (enum nn_optimizer)p->training.optimizer,
         .weight_decay = (float)p->training.weight_decay,
-        .degree = config->degree,
-        /* As a float it must not become 0, which would be no bound at all. */
-        .x_max = config->degree > 0 ? fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN) : 0,
     };
 
     spec.width[0] = features;
-    if (config->degree == 0) {
+    if (config->degree > 0) {
+        /* As a float the bound must not become 0, which would be none at all. */
+        spec.layer[0] =
+            (struct nn_layer_spec){.kind = NN_POLYNOMIAL,
+                                   .degree = config->degree,
+                                   .x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN)};
+    } else {
         spec.layers = config->layers.n + 1;
         spec.out_scale = (float)p->protocol.clip;
         for (size_t i = 0; i < config->layers.n; i++) {
@@ -193,11 +196,11 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     party_masks_draw(&b->masks, &b->net, step, n);
     h = nn_net_forward_masked(&b->net, b->batch, n);
     b->cut.lost += nn_net_lost_forward(&b->net);
-    if (b->net.spec.degree > 0) {
+    if (b->net.spec.layer[0].kind == NN_POLYNOMIAL) {
         b->cut.values += (uint64_t)n * b->width;
         b->cut.beyond += count_beyond(h, (size_t)n * b->width, b->clip);
         b->cut.inputs += (uint64_t)n * t->cols;
-        b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.x_max);
+        b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.layer[0].x_max);
     }
     return h;
 }

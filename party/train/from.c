@@ -24,10 +24,12 @@ static enum status check_columns(const struct party_setup *setup, const struct p
 static enum status take_weights(struct party_train *p, const struct package *m, struct error *err)
 {
     struct nn_net *net = &p->learner.bottom.net;
-    bool same = m->spec.layers == net->spec.layers && m->spec.degree == net->spec.degree;
+    bool same = m->spec.layers == net->spec.layers;
 
     for (size_t i = 0; same && i < m->spec.layers; i++)
-        same = m->spec.act[i] == net->spec.act[i];
+        same = m->spec.act[i] == net->spec.act[i] &&
+               m->spec.layer[i].kind == net->spec.layer[i].kind &&
+               m->spec.layer[i].degree == net->spec.layer[i].degree;
     if (same && package_weights(m, net, err) == STATUS_OK) {
         nn_net_limit(net);
         return STATUS_OK;

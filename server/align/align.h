@@ -30,6 +30,7 @@ struct align_given {
     size_t n;
     uint8_t tag[WIRE_TAG_BYTES];
     bool sealed;
+    uint8_t words[WIRE_TAGS_MAX]; /* a tag of each other party: what it was told */
 };
 
 struct server_align {

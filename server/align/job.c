@@ -7,6 +7,8 @@
 #include "common/base/parallel.h"
 #include "server/members.h"
 
+#include <inttypes.h>
+
 /* --- a set comes together --- */
 
 /* All hellos are in, and what this generation costs is counted before anybody is shown them. */
@@ -14,6 +16,7 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
 {
     struct server_align *p = state;
     struct error *err = &p->fed->error;
+    uint64_t all = 0;
 
     p->size[0] = p->about.ids;
     for (uint32_t m = 0; m < p->fed->set.n; m++) {
@@ -27,8 +30,16 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
                              "policy.align.max_ids: %s lists %u ids, %u are the most", name, n,
                              p->ids.ids_max);
         p->size[m + 1] = n;
+        all += n;
     }
-    return p->ids.count(p->ids.owner, &p->about, err);
+    if (all > p->ids.all_max)
+        return error_set(err, STATUS_POLICY,
+                         "policy.align.max_ids_of_all: the parties list %" PRIu64
+                         " ids, %u are the most",
+                         all, p->ids.all_max);
+    if (!align_course_fits(p->fed->set.n + 1, p->size, p->about.chunk))
+        return error_set(err, STATUS_PROTOCOL, "an alignment of too many steps");
+    return p->ids.count(p->ids.owner, &p->about, ALIGNMENT_BEGUN, err);
 }
 
 static enum status prepare(void *state)

@@ -20,6 +20,24 @@ static bool shows_tallies(const struct align_at *at)
     return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
 }
 
+/* Before places go back the parties have each other's word that they were told the same: given in
+ * answer to the step before this one, and shown with it. */
+static bool shows_words(const struct align_at *at)
+{
+    return at->part == ALIGN_RETURN && at->stage == 0 && at->first;
+}
+
+static size_t words_bytes(const struct server_align *p)
+{
+    return (size_t)(p->course.members - 2) * WIRE_TAG_BYTES;
+}
+
+/* Of party `to`, by ring index, among those of all but `from`. */
+static size_t word_at(uint32_t from, uint32_t to)
+{
+    return (size_t)(to - 1 - (to > from)) * WIRE_TAG_BYTES;
+}
+
 /* --- a step opens --- */
 
 /* The server's own part of what is handed over with this step. */
@@ -63,6 +81,8 @@ static void send_step(struct server_align *p, struct actions *a, const struct al
             b->entries = (struct wire_bytes){g->entries, g->n};
             b->tag = (struct wire_bytes){g->tag, g->sealed ? sizeof g->tag : 0};
         }
+        if (shows_words(at))
+            b->tag = (struct wire_bytes){g->words, words_bytes(p)};
         if (shows_tallies(at))
             b->tallies = (struct wire_bytes){p->tallies, (size_t)p->course.members * TALLY_BYTES};
     }
@@ -107,8 +127,23 @@ static bool fits(const struct server_align *p, const struct align_at *at, uint32
                tells = at->part == ALIGN_RAISE && at->last;
 
     return b->step == p->step && b->entries.n == n &&
-           b->tag.n == (seals ? (size_t)WIRE_TAG_BYTES : 0) &&
+           b->tag.n == (seals                ? (size_t)WIRE_TAG_BYTES
+                        : shows_words(&then) ? words_bytes(p)
+                                             : 0) &&
            b->tallies.n == (tells ? (size_t)TALLY_BYTES : 0) && b->common == 0;
+}
+
+static void take_words(struct server_align *p, uint32_t k, const struct wire_batch *b)
+{
+    const struct align_at then = align_at(&p->course, p->step + 1);
+
+    if (!shows_words(&then))
+        return;
+    for (uint32_t to = 1; to < p->course.members; to++) {
+        if (to != k)
+            memcpy(p->given[to].words + word_at(to, k), b->tag.data + word_at(k, to),
+                   WIRE_TAG_BYTES);
+    }
 }
 
 static void take_entries(struct server_align *p, uint32_t k, const struct wire_batch *b)
@@ -145,6 +180,7 @@ struct server_next server_align_batch(struct server_align *p, struct actions *a,
     if (b->tallies.n > 0)
         memcpy(p->tallies + (size_t)k * TALLY_BYTES, b->tallies.data, TALLY_BYTES);
     take_entries(p, k, b);
+    take_words(p, k, b);
     if (!server_answered(p->fed, peer))
         return next_of(NEXT_WAIT);
     p->step++;
@@ -192,15 +228,17 @@ static enum status compare(struct server_align *p)
     if (s != STATUS_OK)
         return s;
     if (align_match_compare(p->match, &whose) != STATUS_OK)
-        return error_set(&p->fed->error, STATUS_PROTOCOL, "%s: its list has a point twice",
-                         name_of(p, whose));
-    p->told = true;
+        return error_set(
+            &p->fed->error, STATUS_PROTOCOL,
+            "the list of %s has a point twice: its own doing, or of one that raised it",
+            name_of(p, whose));
     log_info("alignment %s: %u rows are in all %u lists", p->about.name,
              align_match_common(p->match), p->course.members);
-    if (align_match_common(p->match) < p->ids.result_min)
+    if (align_match_common(p->match) < p->about.result_min)
         return error_set(&p->fed->error, STATUS_POLICY,
                          "policy.align.min_result: fewer rows in common than %u",
-                         p->ids.result_min);
+                         p->about.result_min);
+    p->told = true;
     return align_member_common(p->member, align_match_common(p->match), &p->fed->error);
 }
 
@@ -220,6 +258,8 @@ void server_align_work(void *state, struct actions *out)
                                        align_member_expects(p->member, p->step), &p->fed->error));
     if (s == STATUS_OK && at.part == ALIGN_RAISE && at.last)
         memcpy(p->tallies, align_member_tally(p->member), TALLY_BYTES);
+    if (s == STATUS_OK && alignment_tells(&at))
+        s = p->ids.count(p->ids.owner, &p->about, ALIGNMENT_TOLD, &p->fed->error);
     if (s == STATUS_OK && at.part == ALIGN_COLLECT && at.last)
         s = compare(p);
     p->worked = s;

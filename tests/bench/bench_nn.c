@@ -25,7 +25,13 @@ struct work {
 
 static const struct work WORKS[] = {
     {"6-64-64-16 relu, tanh, B = 100, SGD",
-     {3, {6, 64, 64, 16}, {NN_ACT_RELU, NN_ACT_RELU, NN_ACT_TANH}, 1.0F, 100, NN_SGD, .degree = 0}},
+     {3,
+      {6, 64, 64, 16},
+      {NN_ACT_RELU, NN_ACT_RELU, NN_ACT_TANH},
+      1.0F,
+      100,
+      NN_SGD,
+      .layer = {{0}}}},
     {"6-64-64-16 tanh, tanh, B = 100, Adam",
      {3,
       {6, 64, 64, 16},
@@ -33,7 +39,7 @@ static const struct work WORKS[] = {
       1.0F,
       100,
       NN_ADAM,
-      .degree = 0}},
+      .layer = {{0}}}},
     {"112-64-64-16 relu, tanh, B = 100, SGD",
      {3,
       {112, 64, 64, 16},
@@ -41,8 +47,8 @@ static const struct work WORKS[] = {
       1.0F,
       100,
       NN_SGD,
-      .degree = 0}},
-    {"28-64 tanh, B = 256, SGD", {1, {28, 64}, {NN_ACT_TANH}, 1.0F, 256, NN_SGD, .degree = 0}},
+      .layer = {{0}}}},
+    {"28-64 tanh, B = 256, SGD", {1, {28, 64}, {NN_ACT_TANH}, 1.0F, 256, NN_SGD, .layer = {{0}}}},
 };
 
 static float *reals(size_t n, float amplitude)

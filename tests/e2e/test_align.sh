@@ -34,7 +34,10 @@ done
 same "$(cat want)" "$(sort one/server.ids)" 'it is the intersection'
 differ "$(cat want)" "$(cat one/server.ids)" 'in an order that is not that of ids'
 grep -q '^ "common": 240,$' one/summary.json && ok 'the summary has its size' || not_ok 'no size in the summary'
-same 1 "$(cat one/party-2/alignments/asked)" 'it is counted'
+same "begun 1
+told 1" "$(cat one/server/alignments/asked)" 'the server counts it'
+expect 0 '  common  .*  285  .*  yes' 'and so does a ledger' "$VFL_BIN/vfl-party" -c one/party-2/config.yaml \
+    --set server=127.0.0.1:1 --set data.train=b.csv --ledger
 same "$(sed -n 's/^transcript //p' one/server/alignments/common)" \
     "$(sed -n 's/^transcript //p' one/party-3/alignments/common)" 'all have one transcript'
 expect 0 '240 rows' 'another alignment' aligned --out two
@@ -64,7 +67,7 @@ printf 'id\nz\n' >other.csv
 printf 'id\n"a\nb"\n' >control.csv
 expect 2 'party-1: .*no column "id"' 'a table without ids' "$vfl" align --ids twice.csv --duplicates first \
     --party noid.csv --out e1
-expect 2 'party-1: .*control character' 'an id of two lines' "$vfl" align --ids other.csv --party control.csv --out e2
+expect 2 'party-1: .*line break' 'an id of two lines' "$vfl" align --ids other.csv --party control.csv --out e2
 expect 0 'aligned   0 rows' 'nothing in common' "$vfl" align --ids other.csv --party twice.csv --duplicates first \
     --out e3
 same '' "$(cat e3/server.ids e3/party-1.ids)" 'is no id'
@@ -94,19 +97,22 @@ job() {
 }
 echo 'name: q3' >q3.align
 echo 'name: ../q3' >bad.align
+printf 'name: q3\nreplace: true\n' >again.align
 echo 'training: {epochs: 1}' >plan.yaml
 expect 2 'one line `name: NAME`' 'a name that is a path' job submit align bad.align
 same 1 "$(job submit align q3.align)" 'a job'
 same 2 "$(job submit train plan.yaml)" 'and one of training behind it'
-same 3 "$(job submit align q3.align)" 'and another alignment'
-same 4 "$(job submit align q3.align)" 'and one that is too many'
+same 3 "$(job submit align q3.align)" 'and another alignment of that name'
+same 4 "$(job submit align again.align)" 'and one that replaces it'
+same 5 "$(job submit align again.align)" 'and one that is too many'
 expect 0 completed 'it is played' job wait 1
 expect 0 completed 'training follows' job wait 2
-expect 0 completed 'the second one is played' job wait 3
-expect 1 'policy.align.max_alignments: there were 2' 'the third is refused' job wait 4
+expect 1 'alignments/q3 is there already' 'nothing is replaced unasked' job wait 3
+expect 0 completed 'the second one is played' job wait 4
+expect 1 'policy.align.max_alignments: there were 2' 'the third is refused' job wait 5
 same 255 "$(sed '1,/^$/d' run/server/alignments/q3 | wc -l)" 'its result is kept at the server'
 same "$(sed '1,/^$/d' run/server/alignments/q3)" "$(sed '1,/^$/d' run/party-2/alignments/q3)" 'and at a party'
-expect 0 '"common": 255' 'and summed up' job summary 3
+expect 0 '"common": 255' 'and summed up' job summary 4
 for p in server 1 2; do
     kill "$(cat $p.pid)"
     wait "$(cat $p.pid)"

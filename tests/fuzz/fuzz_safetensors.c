@@ -10,8 +10,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct nn_spec SPEC = {2,      {3, 4, 2},  {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1,
-                                    NN_SGD, .degree = 0};
+static const struct nn_spec SPEC = {2,      {3, 4, 2},     {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1,
+                                    NN_SGD, .layer = {{0}}};
 
 static void compare(const struct nn_net *a, const struct nn_net *b)
 {

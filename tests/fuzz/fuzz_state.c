@@ -36,7 +36,8 @@ static void check_finite(const struct nn_net *n)
 
 static void try_optimizer(enum nn_optimizer o, const uint8_t *data, size_t size)
 {
-    const struct nn_spec spec = {2, {2, 2, 1}, {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1, o, .degree = 0};
+    const struct nn_spec spec = {2, {2, 2, 1},     {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1,
+                                 o, .layer = {{0}}};
     struct arena arena;
     struct nn_net net;
     struct buf before;

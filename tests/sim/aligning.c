@@ -11,23 +11,26 @@
 void aligning_list(struct sim_list *l, const uint64_t *id, uint32_t n)
 {
     CHECK(n <= ALIGNING_MAX);
-    *l = (struct sim_list){.n = n, .times_max = 1000000};
+    *l = (struct sim_list){.n = n, .times_max = 1000000, .result_min = 1};
     for (uint32_t i = 0; i < n; i++) {
         l->id[i] = id[i];
         le_put(l->rows + (size_t)i * ALIGN_ROW_BYTES, id[i], 8);
     }
 }
 
-static enum status count(void *owner, const struct alignment *about, struct error *err)
+static enum status count(void *owner, const struct alignment *about, enum alignment_count what,
+                         struct error *err)
 {
     struct sim_list *l = owner;
 
     (void)about;
-    if (l->full)
+    if (l->full || (l->full_later && what == ALIGNMENT_TOLD))
         return error_set(err, STATUS_IO, "the disk is full");
     if (l->counted >= l->times_max)
         return error_set(err, STATUS_POLICY, "policy.align.max_alignments");
-    l->counted++;
+    l->begun += what == ALIGNMENT_BEGUN;
+    l->counted += what == ALIGNMENT_TOLD;
+    CHECK(l->counted <= l->begun);
     return STATUS_OK;
 }
 
@@ -58,9 +61,14 @@ struct server_aligned aligning_server(struct sim_list *l, struct alignment *abou
     *about = (struct alignment){.name = "common",
                                 .ids = l->n,
                                 .columns = 1,
+                                .result_min = l->result_min,
                                 .trim = true,
                                 .chunk = chunk,
                                 .patience_ms = 2000};
-    return (struct server_aligned){
-        .about = about, .rows = l->rows, .ids_max = ALIGN_IDS_MAX, .owner = l, .count = count};
+    return (struct server_aligned){.about = about,
+                                   .rows = l->rows,
+                                   .ids_max = ALIGN_IDS_MAX,
+                                   .all_max = UINT32_MAX,
+                                   .owner = l,
+                                   .count = count};
 }

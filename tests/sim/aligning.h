@@ -16,11 +16,12 @@ struct sim_list {
     uint32_t n;
     uint64_t id[ALIGNING_MAX];
     uint8_t rows[ALIGNING_MAX * ALIGN_ROW_BYTES];
-    uint32_t times_max; /* policy.align.max_alignments */
-    uint32_t counted, kept;
+    uint32_t times_max;            /* policy.align.max_alignments */
+    uint32_t counted, begun, kept; /* counted: in which something was told */
+    uint32_t result_min;           /* the server's */
     uint32_t places[ALIGNING_MAX]; /* of the last result */
     uint8_t transcript[DIGEST_BYTES];
-    bool full; /* the disk is */
+    bool full, full_later; /* the disk is: at once, or once something would be told */
 };
 
 /* Rows of these numbers. */

@@ -47,7 +47,7 @@ static void begin(struct wire_msg *msg, void *owner)
     const struct nn_layer *l = &bottom->layer[0];
 
     (void)msg;
-    CHECK(bottom->spec.degree == 1 && l->in == GOLDEN_COLUMNS && l->out == outputs);
+    CHECK(bottom->spec.layer[0].degree == 1 && l->in == GOLDEN_COLUMNS && l->out == outputs);
     for (uint32_t c = 0; c < GOLDEN_COLUMNS; c++)
         for (uint32_t o = 0; o < outputs; o++)
             l->w[c * outputs + o] = (float)golden_start[(s->party * GOLDEN_COLUMNS + c) * 2 + o];

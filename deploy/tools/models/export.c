@@ -59,7 +59,7 @@ static enum status load_net(const struct package *p, struct nn_net *net, struct 
 /* Where predictions cut a polynomial's outputs off; layers end in C tanh. */
 static float limit_of(const struct package *p)
 {
-    if (p->role == PACKAGE_HEAD || p->spec.degree == 0)
+    if (p->role == PACKAGE_HEAD || p->spec.layer[0].kind != NN_POLYNOMIAL)
         return 0.0F;
     return (float)(p->reach > 0 ? p->reach : p->plan.protocol.clip);
 }

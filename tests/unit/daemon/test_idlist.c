@@ -118,9 +118,19 @@ static void test_an_id_twice_is_refused_or_taken_by_rule(void **state)
 static void test_what_is_no_list_is_refused_with_its_place(void **state)
 {
     static const char *const cases[][2] = {
-        {"id\na\n \n", ":3: "},         {"id\n\"a\nb\"\n", "control character"},
-        {"x\n1\n", "no column \"id\""}, {"id\n", "no ids"},
+        {"id\na\n \n", ":3: "},
+        {"id\n\"a\nb\"\n", "line break"},
+        {"x\n1\n", "no column \"id\""},
+        {"id\n", "no ids"},
         {"id\na\x07\n", ":2: "},
+        /* A result has one id a line: white space that does not count may not end one. */
+        {"id\nb\n\"a\n\"\n", ":3: "},
+        {"id\n\"a\n \"\n", "line break"},
+        {"id\n\" \na\"\n", "line break"},
+        {"id\n\"a\r\"\n", "line break"},
+        {"id\na\x0b\n", "line break"},
+        {"id\na\xc2\x85\n", "line break"},
+        {"id\na\xe2\x80\xa8z\n", "line break"},
     };
 
     (void)state;

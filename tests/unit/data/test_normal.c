@@ -11,6 +11,29 @@
 
 #include <cmocka.h>
 
+static int utf8_put(uint8_t *out, uint64_t c)
+{
+    if (c < 0x80) {
+        out[0] = (uint8_t)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (uint8_t)(0xc0 | c >> 6);
+        out[1] = (uint8_t)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (uint8_t)(0xe0 | c >> 12);
+        out[1] = (uint8_t)(0x80 | (c >> 6 & 63));
+        out[2] = (uint8_t)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xf0 | c >> 18);
+    for (int i = 1; i < 4; i++)
+        out[i] = (uint8_t)(0x80 | (c >> 6 * (3 - i) & 63));
+    return 4;
+}
+
 static void expect(const struct normal_rule *rule, const char *text, const char *want)
 {
     uint8_t out[NORMAL_OUT_MAX];
@@ -101,6 +124,39 @@ static void test_nothing_grows_beyond_its_room(void **state)
     assert_true(normal_text(out, text, NORMAL_TEXT_MAX / 3 * 3, &nfkc) != 0);
 }
 
+/* The form of a form is itself, so that two spellings are the same wherever each was made ready. */
+static void test_a_form_has_itself_as_its_form(void **state)
+{
+    static const struct {
+        uint32_t from, n;
+    } from[] = {{0x20, 0x60},    {0xa0, 0x240},  {0x300, 0x170},  {0x1e00, 0x200},
+                {0x2000, 0x300}, {0xac00, 0x80}, {0xfb00, 0x100}, {0x1d400, 0x400}};
+    uint64_t random = 7;
+
+    (void)state;
+    for (int rule = 0; rule < 12; rule++) {
+        const struct normal_rule r = {rule % 2 == 0, rule / 2 % 2 == 0,
+                                      (enum normal_form)(rule / 4)};
+
+        for (int times = 0; times < 20000; times++) {
+            uint8_t text[32], once[NORMAL_OUT_MAX], twice[NORMAL_OUT_MAX];
+            size_t n = 0, got;
+
+            for (int letters = 0; letters < 1 + times % 5; letters++) {
+                const uint64_t k = (random = random * 6364136223846793005u + 1442695040888963407u);
+                const size_t range = k >> 40 & 7;
+
+                n += (size_t)utf8_put(text + n, from[range].from + (k >> 43) % from[range].n);
+            }
+            got = normal_text(once, (const char *)text, n, &r);
+            if (got > NORMAL_TEXT_MAX)
+                continue;
+            assert_int_equal(normal_text(twice, (const char *)once, got, &r), got);
+            assert_memory_equal(twice, once, got);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_white_space_around_is_trimmed_or_counts),
         cmocka_unit_test(test_what_is_no_id_is_refused),
         cmocka_unit_test(test_nothing_grows_beyond_its_room),
+        cmocka_unit_test(test_a_form_has_itself_as_its_form),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

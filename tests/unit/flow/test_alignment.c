@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
-static const char good[] =
-    "name=q3-2026\nids=120\ncolumns=2\ntrim=1\nfold=0\nunicode=1\nchunk=500\npatience_ms=60000\n";
+static const char good[] = "name=q3-2026\nids=120\ncolumns=2\nmin_result=7\nreplace=1\ntrim="
+                           "1\nfold=0\nunicode=1\nchunk=500\n"
+                           "patience_ms=60000\n";
 
 static enum status parse(struct alignment *a, const char *text)
 {
@@ -30,6 +31,8 @@ static void test_a_text_is_read_as_it_is_written(void **state)
     assert_string_equal(a.name, "q3-2026");
     assert_int_equal(a.ids, 120);
     assert_int_equal(a.columns, 2);
+    assert_int_equal(a.result_min, 7);
+    assert_true(a.replace);
     assert_true(a.trim && !a.fold && a.unicode == CONFIG_UNICODE_NFKC);
     assert_int_equal(a.chunk, 500);
     assert_int_equal(a.patience_ms, 60000);
@@ -53,6 +56,8 @@ static void test_anything_else_is_refused(void **state)
         {"ids=120", "ids= 1"},
         {"columns=2", "columns=0"},
         {"columns=2", "columns=17"},
+        {"min_result=7", "min_result=16777217"},
+        {"replace=1", "replace=2"},
         {"trim=1", "trim=2"},
         {"chunk=500", "chunk=0"},
         {"chunk=500", "chunk=16385"},
@@ -89,33 +94,41 @@ static void test_a_name_is_no_path(void **state)
     assert_false(alignment_name("A"));
 }
 
-static void test_what_is_asked_for_is_one_name(void **state)
+static void test_what_is_asked_for_is_one_name_and_whether_it_is_replaced(void **state)
 {
     static const struct {
         const char *text, *name; /* NULL: refused */
+        bool replace;
     } cases[] = {
-        {"name: q3", "q3"},
-        {"# ids\n\n name:q3-a \r\n", "q3-a"},
-        {"", NULL},
-        {"name:\n", NULL},
-        {"name: a\nname: b\n", NULL},
-        {"name: ../x\n", NULL},
-        {"name: A\n", NULL},
-        {"other: a\n", NULL},
-        {"name: a b\n", NULL},
-        {"q3\n", NULL},
-        {"name: a234567890123456789012345678901234567890x\n", NULL},
+        {"name: q3\nreplace: true\n", "q3", true},
+        {"replace: false\nname: q3\n", NULL, false},
+        {"replace: true\nname: q3\nreplace: true\n", NULL, false},
+        {"replace: true\n", NULL, false},
+        {"name: q3\nreplace: truely\n", NULL, false},
+        {"name: q3", "q3", false},
+        {"# ids\n\n name:q3-a \r\n", "q3-a", false},
+        {"", NULL, false},
+        {"name:\n", NULL, false},
+        {"name: a\nname: b\n", NULL, false},
+        {"name: ../x\n", NULL, false},
+        {"name: A\n", NULL, false},
+        {"other: a\n", NULL, false},
+        {"name: a b\n", NULL, false},
+        {"q3\n", NULL, false},
+        {"name: a234567890123456789012345678901234567890x\n", NULL, false},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char name[CONFIG_ALIGN_NAME_MAX + 1];
+        struct alignment_order o;
         const enum status s =
-            alignment_asked(name, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
+            alignment_asked(&o, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
 
         assert_int_equal(s, cases[i].name != NULL ? STATUS_OK : STATUS_DATA);
         if (s == STATUS_OK)
-            assert_string_equal(name, cases[i].name);
+            assert_string_equal(o.name, cases[i].name);
+        if (s == STATUS_OK)
+            assert_int_equal(o.replace, cases[i].replace);
     }
 }
 
@@ -125,7 +138,7 @@ int main(void)
         cmocka_unit_test(test_a_text_is_read_as_it_is_written),
         cmocka_unit_test(test_anything_else_is_refused),
         cmocka_unit_test(test_a_name_is_no_path),
-        cmocka_unit_test(test_what_is_asked_for_is_one_name),
+        cmocka_unit_test(test_what_is_asked_for_is_one_name_and_whether_it_is_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,8 +36,11 @@ static void start(enum shape shape)
     uint64_t seed = 3;
 
     if (shape == POLYNOMIAL)
-        s = (struct nn_spec){
-            .layers = 1, .width = {IN, OUT}, .out_scale = 1, .rows_max = ROWS, .degree = 8};
+        s = (struct nn_spec){.layers = 1,
+                             .width = {IN, OUT},
+                             .out_scale = 1,
+                             .rows_max = ROWS,
+                             .layer = {{NN_POLYNOMIAL, 8, 0}}};
     for (size_t i = 0; i + 1 < s.layers; i++)
         s.act[i] = shape == RELU ? NN_ACT_RELU : NN_ACT_NONE;
     if (shape == TANH)

@@ -41,7 +41,7 @@ static void test_forward_is_x_w_plus_b(void **state)
 
     (void)state;
     start(&s);
-    dense_forward(&s.l, s.x, ROWS);
+    DENSE_LAYER.forward(&s.l, s.x, ROWS);
     for (size_t r = 0; r < ROWS; r++)
         for (size_t j = 0; j < OUT; j++) {
             double z = (double)s.b[j];
@@ -58,8 +58,9 @@ static void test_backward_is_x_dy_and_dy_w(void **state)
 
     (void)state;
     start(&s);
-    dense_delta(&s.l, false, s.dx, s.wt, ROWS);
-    dense_gradients(&s.l, s.x, ROWS);
+    DENSE_LAYER.forward(&s.l, s.x, ROWS);
+    DENSE_LAYER.delta(&s.l, false, s.dx, s.wt, ROWS);
+    DENSE_LAYER.gradients(&s.l, ROWS);
     for (size_t i = 0; i < IN; i++)
         for (size_t j = 0; j < OUT; j++) {
             double dw = 0.0;
@@ -92,10 +93,12 @@ static void test_without_dx_the_other_gradients_are_the_same(void **state)
     (void)state;
     start(&s);
     start(&t);
-    dense_delta(&s.l, false, s.dx, s.wt, ROWS);
-    dense_gradients(&s.l, s.x, ROWS);
-    dense_delta(&t.l, false, NULL, NULL, ROWS);
-    dense_gradients(&t.l, t.x, ROWS);
+    DENSE_LAYER.forward(&s.l, s.x, ROWS);
+    DENSE_LAYER.delta(&s.l, false, s.dx, s.wt, ROWS);
+    DENSE_LAYER.gradients(&s.l, ROWS);
+    DENSE_LAYER.forward(&t.l, t.x, ROWS);
+    DENSE_LAYER.delta(&t.l, false, NULL, NULL, ROWS);
+    DENSE_LAYER.gradients(&t.l, ROWS);
     assert_memory_equal(s.dw, t.dw, sizeof s.dw);
     assert_memory_equal(s.db, t.db, sizeof s.db);
 }

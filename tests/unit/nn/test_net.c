@@ -191,8 +191,8 @@ static void test_backward_is_the_gradient_of_any_stack(void **state)
         const enum nn_loss loss = (enum nn_loss)(i % 3);
         const uint32_t k = loss == NN_LOSS_SOFTMAX ? 3 : 1;
         const enum nn_act last = ACTS[i / 3 % 4], hidden = ACTS[i / 12 % 4];
-        struct nn_spec s = {1 + i / 96, {4, 6, 5, 0}, {hidden, hidden, hidden}, 1.0F, ROWS,
-                            NN_SGD,     .degree = 0};
+        struct nn_spec s = {1 + i / 96, {4, 6, 5, 0},  {hidden, hidden, hidden}, 1.0F, ROWS,
+                            NN_SGD,     .layer = {{0}}};
         struct model m;
 
         s.width[s.layers] = k;
@@ -207,8 +207,8 @@ static void test_backward_is_the_gradient_of_any_stack(void **state)
 /* The twin: the same comparison must refuse a net whose scale is not the one that ran. */
 static void test_a_wrong_gradient_would_be_seen(void **state)
 {
-    const struct nn_spec s = {2,      {4, 6, 3},  {NN_ACT_TANH, NN_ACT_TANH}, 2.5F, ROWS,
-                              NN_SGD, .degree = 0};
+    const struct nn_spec s = {2,      {4, 6, 3},     {NN_ACT_TANH, NN_ACT_TANH}, 2.5F, ROWS,
+                              NN_SGD, .layer = {{0}}};
     struct model m;
     size_t misses = 0;
 
@@ -224,8 +224,8 @@ static void test_a_wrong_gradient_would_be_seen(void **state)
 
 static void test_fewer_rows_than_rows_max(void **state)
 {
-    const struct nn_spec large = {2,      {4, 6, 3},  {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 50,
-                                  NN_SGD, .degree = 0};
+    const struct nn_spec large = {2,      {4, 6, 3},     {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 50,
+                                  NN_SGD, .layer = {{0}}};
     struct nn_spec exact = large;
     struct model m, n;
 
@@ -242,8 +242,8 @@ static void test_fewer_rows_than_rows_max(void **state)
 
 static void test_backward_repeats_without_another_forward(void **state)
 {
-    const struct nn_spec s = {2,      {4, 6, 3},  {NN_ACT_TANH, NN_ACT_TANH}, 2.0F, ROWS,
-                              NN_SGD, .degree = 0};
+    const struct nn_spec s = {2,      {4, 6, 3},     {NN_ACT_TANH, NN_ACT_TANH}, 2.0F, ROWS,
+                              NN_SGD, .layer = {{0}}};
     float dy[ROWS * 3], first[PARAMS_MAX];
     uint64_t seed = 13;
     struct model m;
@@ -263,7 +263,8 @@ static void test_backward_repeats_without_another_forward(void **state)
 
 static size_t train_bytes(uint8_t *out, enum nn_optimizer o)
 {
-    const struct nn_spec s = {2, {4, 6, 3}, {NN_ACT_RELU, NN_ACT_TANH}, 2.0F, ROWS, o, .degree = 0};
+    const struct nn_spec s = {2, {4, 6, 3},     {NN_ACT_RELU, NN_ACT_TANH}, 2.0F, ROWS,
+                              o, .layer = {{0}}};
     struct model m;
     size_t n;
 
@@ -297,7 +298,8 @@ static void test_the_same_input_gives_the_same_bits(void **state)
 static void test_nothing_is_allocated_after_init(void **state)
 {
     const struct nn_spec s = {
-        3, {4, 6, 5, 3}, {NN_ACT_RELU, NN_ACT_RELU, NN_ACT_TANH}, 2.0F, ROWS, NN_ADAM, .degree = 0};
+        3,       {4, 6, 5, 3},  {NN_ACT_RELU, NN_ACT_RELU, NN_ACT_TANH}, 2.0F, ROWS,
+        NN_ADAM, .layer = {{0}}};
     struct model m;
     uint64_t before;
     size_t used;
@@ -317,8 +319,8 @@ static void test_nothing_is_allocated_after_init(void **state)
 
 static void test_a_short_arena_is_out_of_memory_at_every_size(void **state)
 {
-    const struct nn_spec s = {2,       {4, 6, 3},  {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 7,
-                              NN_ADAM, .degree = 0};
+    const struct nn_spec s = {2,       {4, 6, 3},     {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 7,
+                              NN_ADAM, .layer = {{0}}};
     const size_t need = nn_net_bytes(&s);
     struct nn_net n;
     struct arena a;
@@ -339,7 +341,7 @@ static void test_a_short_arena_is_out_of_memory_at_every_size(void **state)
 /* Two nets and something odd in one arena: the sum of their bytes and the odd thing is enough. */
 static void test_net_bytes_suffice_from_any_place_in_an_arena(void **state)
 {
-    const struct nn_spec s = {1, {16, 16}, {NN_ACT_NONE}, 1.0F, 16, NN_MOMENTUM, .degree = 0};
+    const struct nn_spec s = {1, {16, 16}, {NN_ACT_NONE}, 1.0F, 16, NN_MOMENTUM, .layer = {{0}}};
     struct nn_net n;
     struct arena a;
 
@@ -357,7 +359,7 @@ static void test_a_net_beyond_any_memory_has_the_largest_size(void **state)
 {
     const uint32_t huge = 2147483647;
     const struct nn_spec s = {2,       {huge, huge, huge}, {NN_ACT_NONE}, 1.0F, huge,
-                              NN_ADAM, .degree = 0};
+                              NN_ADAM, .layer = {{0}}};
     struct arena a = {NULL, 0, 0};
 
     (void)state;
@@ -368,7 +370,7 @@ static void test_a_net_beyond_any_memory_has_the_largest_size(void **state)
 
 static void test_a_reused_arena_leaves_no_trace(void **state)
 {
-    const struct nn_spec s = {1, {3, 2}, {NN_ACT_NONE}, 1.0F, 4, NN_ADAM, .degree = 0};
+    const struct nn_spec s = {1, {3, 2}, {NN_ACT_NONE}, 1.0F, 4, NN_ADAM, .layer = {{0}}};
     struct nn_net n;
     struct arena a;
 
@@ -385,7 +387,7 @@ static void test_a_reused_arena_leaves_no_trace(void **state)
 /* --- all parameters in one run --- */
 
 static const struct nn_spec STACK = {
-    3, {4, 6, 5, 3}, {NN_ACT_TANH, NN_ACT_RELU, NN_ACT_TANH}, 2.0F, ROWS, NN_ADAM, .degree = 0};
+    3, {4, 6, 5, 3}, {NN_ACT_TANH, NN_ACT_RELU, NN_ACT_TANH}, 2.0F, ROWS, NN_ADAM, .layer = {{0}}};
 
 static void test_parameters_go_out_and_in_by_layer_weights_first(void **state)
 {
@@ -413,7 +415,8 @@ static void test_parameters_go_out_and_in_by_layer_weights_first(void **state)
 /* A polynomial has no biases. */
 static void test_parameters_of_a_polynomial_are_its_matrices(void **state)
 {
-    const struct nn_spec s = {1, {3, 2}, {NN_ACT_NONE}, 1.0F, ROWS, NN_SGD, .degree = 3};
+    const struct nn_spec s = {
+        1, {3, 2}, {NN_ACT_NONE}, 1.0F, ROWS, NN_SGD, .layer = {{NN_POLYNOMIAL, 3, 0}}};
     float in[18], out[19] = {0};
     uint64_t seed = 19;
     struct nn_net n;
@@ -524,7 +527,7 @@ static void test_a_pull_to_where_the_net_stands_changes_no_value(void **state)
 
 static void test_a_net_without_layers_passes_everything_on(void **state)
 {
-    const struct nn_spec s = {0, {3}, {NN_ACT_NONE}, 1.0F, 2, NN_ADAM, .degree = 0};
+    const struct nn_spec s = {0, {3}, {NN_ACT_NONE}, 1.0F, 2, NN_ADAM, .layer = {{0}}};
     const float x[6] = {1, -2, 3, -0.0F, 5, INFINITY}, dy[6] = {6, 5, 4, 3, 2, 1};
     float dx[7] = {0};
     struct nn_net n;
@@ -549,8 +552,8 @@ static void test_a_net_without_layers_passes_everything_on(void **state)
 
 static void test_flops_count_two_and_four_per_weight_and_row(void **state)
 {
-    const struct nn_spec s = {2,      {6, 64, 16}, {NN_ACT_RELU, NN_ACT_TANH}, 1.0F, 100,
-                              NN_SGD, .degree = 0};
+    const struct nn_spec s = {2,      {6, 64, 16},   {NN_ACT_RELU, NN_ACT_TANH}, 1.0F, 100,
+                              NN_SGD, .layer = {{0}}};
 
     (void)state;
     assert_true(nn_net_flops(&s, 100) == 6.0 * (6 * 64 + 64 * 16) * 100);

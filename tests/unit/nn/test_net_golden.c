@@ -48,7 +48,8 @@ static void transfer(struct nn_net *n, float *flat, int into_net, int gradients)
 static void trial_open(struct trial *t, enum nn_optimizer o)
 {
     const struct nn_spec spec = {
-        3, {6, 8, 5, OUT}, {NN_ACT_RELU, NN_ACT_SIGMOID, NN_ACT_TANH}, 2.5F, ROWS, o, .degree = 0};
+        3, {6, 8, 5, OUT}, {NN_ACT_RELU, NN_ACT_SIGMOID, NN_ACT_TANH}, 2.5F, ROWS,
+        o, .layer = {{0}}};
     float p[PARAMS];
 
     assert_int_equal(arena_init(&t->arena, nn_net_bytes(&spec)), STATUS_OK);

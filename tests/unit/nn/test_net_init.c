@@ -46,8 +46,8 @@ static float draw_again(struct rng *r, enum nn_init init, double in, double out,
 
 static void test_draws_come_in_the_documented_order(void **state)
 {
-    const struct nn_spec s = {2,      {6, 8, 3},  {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1,
-                              NN_SGD, .degree = 0};
+    const struct nn_spec s = {2,      {6, 8, 3},     {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1,
+                              NN_SGD, .layer = {{0}}};
     struct nn_net n;
     struct arena a;
 
@@ -74,7 +74,7 @@ static void test_draws_come_in_the_documented_order(void **state)
 
 static void test_another_key_gives_another_model(void **state)
 {
-    const struct nn_spec s = {1, {6, 8}, {NN_ACT_RELU}, 1.0F, 1, NN_SGD, .degree = 0};
+    const struct nn_spec s = {1, {6, 8}, {NN_ACT_RELU}, 1.0F, 1, NN_SGD, .layer = {{0}}};
     const uint8_t other[RNG_KEY_BYTES] = {1, 2, 3, 5};
     float first[48];
     struct nn_net n;
@@ -118,7 +118,7 @@ static struct moments moments_of(const float *x, size_t n)
  * variance. Kurtosis 9/5 and the range tell a uniform from a normal (3). */
 static void check_moments(enum nn_init init, double variance, double range)
 {
-    const struct nn_spec s = {1, {200, 600}, {NN_ACT_RELU}, 1.0F, 1, NN_SGD, .degree = 0};
+    const struct nn_spec s = {1, {200, 600}, {NN_ACT_RELU}, 1.0F, 1, NN_SGD, .layer = {{0}}};
     struct moments m;
     struct nn_net n;
     struct arena a;
@@ -159,7 +159,7 @@ static void test_torch_is_uniform_within_1_over_root_in(void **state)
 
 static void test_randomize_forgets_the_optimiser(void **state)
 {
-    const struct nn_spec s = {1, {2, 2}, {NN_ACT_NONE}, 1.0F, 1, NN_ADAM, .degree = 0};
+    const struct nn_spec s = {1, {2, 2}, {NN_ACT_NONE}, 1.0F, 1, NN_ADAM, .layer = {{0}}};
     const float x[2] = {1.0F, 2.0F}, dy[2] = {1.0F, -1.0F};
     struct nn_net n;
     struct arena a;

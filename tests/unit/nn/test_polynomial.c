@@ -39,7 +39,7 @@ static struct nn_spec spec_of(uint32_t features, uint32_t degree, uint32_t out)
                             .width = {features, out},
                             .out_scale = 1.0F,
                             .rows_max = ROWS,
-                            .degree = degree};
+                            .layer = {{degree > 0 ? NN_POLYNOMIAL : NN_DENSE, degree, 0}}};
 }
 
 static void open_net(struct nn_net *n, struct arena *a, const struct nn_spec *s)
@@ -140,7 +140,7 @@ static double inner(const struct nn_net *n, const float *x, const float *dy, siz
     double sum = 0.0;
 
     for (size_t r = 0; r < ROWS; r++)
-        for (size_t i = 0; i < n->spec.degree; i++)
+        for (size_t i = 0; i < n->spec.layer[0].degree; i++)
             for (size_t c = 0; c < d; c++)
                 for (size_t j = 0; j < out; j++) {
                     const size_t at = (i * d + c) * out + j;
@@ -235,7 +235,7 @@ static void test_a_net_with_x_max_is_the_net_on_inputs_cut_off_by_hand(void **st
     size_t beyond = 0;
 
     (void)state;
-    cut.x_max = 0.75F;
+    cut.layer[0].x_max = 0.75F;
     sample_fill(x, (size_t)ROWS * FEATURES, 2.0F, &seed);
     sample_fill(dy, (size_t)ROWS * OUT, 1.0F, &seed);
     for (size_t i = 0; i < (size_t)ROWS * FEATURES; i++) {
@@ -507,7 +507,8 @@ static void test_a_file_comes_back_into_its_degree_and_no_other(void **state)
     for (uint32_t degree = 0; degree <= DEGREE + 1; degree++) {
         struct error err = {0};
 
-        s.degree = degree;
+        s.layer[0].kind = degree > 0 ? NN_POLYNOMIAL : NN_DENSE;
+        s.layer[0].degree = degree;
         open_net(&other, &b, &s);
         assert_int_equal(safetensors_parse(&other, file.data, file.len, &err),
                          degree == DEGREE ? STATUS_OK : STATUS_DATA);

@@ -18,8 +18,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-static const struct nn_spec SPEC = {2,      {3, 4, 2},  {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1,
-                                    NN_SGD, .degree = 0};
+static const struct nn_spec SPEC = {2,      {3, 4, 2},     {NN_ACT_RELU, NN_ACT_NONE}, 1.0F, 1,
+                                    NN_SGD, .layer = {{0}}};
 enum { DATA = (3 * 4 + 4 + 4 * 2 + 2) * 4 };
 
 struct fixture {

@@ -236,7 +236,7 @@ static void test_a_bottom_of_layers_with_each_activation(void **state)
         1.5F,
         ROWS,
         NN_SGD,
-        .degree = 0,
+        .layer = {{0}},
     };
     struct onnx_model m = {.name = "bottom", .about = "a test"};
     struct fixture f;
@@ -254,8 +254,8 @@ static void test_a_bottom_of_layers_with_each_activation(void **state)
 
 static void test_a_polynomial_is_cut_off_before_and_behind(void **state)
 {
-    const struct nn_spec spec = {1,    {3, 2}, {NN_ACT_NONE}, 1.0F,
-                                 ROWS, NN_SGD, .degree = 3,   .x_max = 1.25F};
+    const struct nn_spec spec = {
+        1, {3, 2}, {NN_ACT_NONE}, 1.0F, ROWS, NN_SGD, .layer = {{NN_POLYNOMIAL, 3, 1.25F}}};
     struct onnx_model m = {.name = "bottom", .about = "a test", .limit = 1.0F};
     float want[ROWS * 2];
     struct fixture f;
@@ -282,7 +282,7 @@ static void head_scores(bool mean, bool concat_them, enum nn_loss loss, uint32_t
 {
     const uint32_t inputs = concat_them ? 4 : 2;
     const struct nn_spec spec = {1,      {inputs, outputs}, {NN_ACT_NONE}, 1.0F, ROWS,
-                                 NN_SGD, .degree = 0};
+                                 NN_SGD, .layer = {{0}}};
     struct onnx_model m = {.name = "head",
                            .about = "a test",
                            .parties = 2,
@@ -365,7 +365,7 @@ static void test_a_head_without_layers(void **state)
 
 static void test_notes_are_metadata(void **state)
 {
-    const struct nn_spec spec = {1, {3, 2}, {NN_ACT_TANH}, 1.0F, ROWS, NN_SGD, .degree = 0};
+    const struct nn_spec spec = {1, {3, 2}, {NN_ACT_TANH}, 1.0F, ROWS, NN_SGD, .layer = {{0}}};
     struct onnx_model m = {.name = "bottom",
                            .about = "a test",
                            .notes = 2,
@@ -388,7 +388,7 @@ static void test_notes_are_metadata(void **state)
 static void test_a_model_that_is_too_large_is_refused(void **state)
 {
     struct nn_net net = {
-        .spec = {1, {1 << 15, 1 << 15}, {NN_ACT_TANH}, 1.0F, 1, NN_SGD, .degree = 0}};
+        .spec = {1, {1 << 15, 1 << 15}, {NN_ACT_TANH}, 1.0F, 1, NN_SGD, .layer = {{0}}}};
     struct onnx_model m = {.net = &net, .name = "bottom", .about = "a test"};
     struct error err = {0};
     float weight = 0;

@@ -36,8 +36,11 @@ static const char *const good[][2] = {
     {"pay 5 1 500 1 align 0 4 0 law 1 4 2", "x''"},
     {"back 6 1 600 1 train 0 2 2 law 0 0 1", "x''"},
     {"forget 0", "x''"},
+    {"align 0 285 700 " PLAN " q3", "x''"},
+    {"align 1 286 800 " PLAN " q3", "x''"},
+    {"told 7 1", "x''"},
 };
-enum { GOOD = sizeof good / sizeof *good, NUMBER = 6 };
+enum { GOOD = sizeof good / sizeof *good, NUMBER = 7 };
 
 /* A ledger of these records, with one replaced (text NULL: left out; at GOOD: added). */
 static const char *log_with(size_t at, const char *text, const char *bytes)
@@ -86,6 +89,19 @@ static const struct {
     size_t at;
     const char *text, *bytes;
 } wrong[] = {
+    {16, "align 1 285 700 " PLAN " q3", "x''"},
+    {16, "align 0 4294967296 700 " PLAN " q3", "x''"},
+    {16, "align 0 285 700 " PLAN " Q3", "x''"},
+    {16, "align 0 285 700 " PLAN " ", "x''"},
+    {16, "align 0 285 700 q3", "x''"},
+    {16, "align 0 285 700 " PLAN " q3", "x'00'"},
+    {16, "align 0 285 700 " PLAN " a234567890123456789012345678901234567890x", "x''"},
+    {18, "told 8 1", "x''"},
+    {18, "told 6 1", "x''"},
+    {18, "told 7 0", "x''"},
+    {18, "told 7 2", "x''"},
+    {GOOD, "told 0 1", "x''"},
+    {17, NULL, NULL},
     {0, "ids 1", SIX},
     {0, "ids 0", "x'0001'"},
     {0, "ids 0", "x''"},

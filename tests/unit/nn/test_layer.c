@@ -1,0 +1,226 @@
+/* test_layer.c -- the laws of a layer, for every kind there is.
+ *
+ * What a kind computes is its own test's business; here is what nets, dp and files rest on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/nn/layer.h"
+
+#include "common/base/mem.h"
+#include "common/nn/backward.h"
+#include "tests/unit/nn/sample.h"
+
+#include <string.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { ROWS = 4, VALUES_MAX = 64, PARAMS_MAX = 512 };
+
+/* A net of one layer, and what it is tried on. */
+struct sample {
+    const char *name;
+    struct nn_spec spec;
+};
+
+static const struct sample SAMPLES[] = {
+    {"dense", {.layers = 1, .width = {5, 3}, .act = {NN_ACT_NONE}, .out_scale = 1}},
+    {"dense", {.layers = 1, .width = {5, 3}, .act = {NN_ACT_TANH}, .out_scale = 2.5F}},
+    {"dense", {.layers = 1, .width = {1, 7}, .act = {NN_ACT_SIGMOID}, .out_scale = 1}},
+    {"polynomial",
+     {.layers = 1, .width = {4, 3}, .out_scale = 1, .layer = {{NN_POLYNOMIAL, 1, 0}}}},
+    {"polynomial",
+     {.layers = 1, .width = {3, 2}, .out_scale = 1, .layer = {{NN_POLYNOMIAL, 4, 1.5F}}}},
+};
+enum { SAMPLES_N = sizeof SAMPLES / sizeof *SAMPLES };
+
+struct trial {
+    struct nn_net net;
+    struct arena arena;
+    size_t in, out, params;
+    float x[ROWS * VALUES_MAX], dy[ROWS * VALUES_MAX], dx[ROWS * VALUES_MAX], p[PARAMS_MAX];
+};
+
+static void open_trial(struct trial *t, const struct sample *of)
+{
+    struct nn_spec spec = of->spec;
+    uint64_t seed = 77;
+
+    memset(t, 0, sizeof *t);
+    spec.rows_max = ROWS;
+    assert_int_equal(arena_init(&t->arena, nn_net_bytes(&spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&t->net, &spec, &t->arena), STATUS_OK);
+    t->in = spec.width[0];
+    t->out = spec.width[1];
+    t->params = nn_spec_params(&spec);
+    assert_true(t->in <= VALUES_MAX && t->out <= VALUES_MAX && t->params <= PARAMS_MAX);
+    sample_fill(t->x, ROWS * t->in, 1.0F, &seed);
+    sample_fill(t->dy, ROWS * t->out, 1.0F, &seed);
+    sample_fill(t->p, t->params, 0.7F, &seed);
+    nn_net_set_params(&t->net, t->p);
+}
+
+static void close_trial(struct trial *t)
+{
+    arena_deinit(&t->arena);
+}
+
+static const struct nn_layer *layer(const struct trial *t)
+{
+    return &t->net.layer[0];
+}
+
+static void backward(struct trial *t, uint32_t rows)
+{
+    nn_net_forward(&t->net, t->x, rows);
+    nn_net_backward(&t->net, layer(t)->kind->no_dx ? NULL : t->dx, t->dy);
+}
+
+/* <dy, y> */
+static double loss(struct trial *t)
+{
+    const float *y = nn_net_forward(&t->net, t->x, ROWS);
+    double sum = 0;
+
+    for (size_t i = 0; i < ROWS * t->out; i++)
+        sum += (double)y[i] * (double)t->dy[i];
+    return sum;
+}
+
+/* Of single floats, so the step is large and what it leaves is of its square. */
+static double difference(struct trial *t, float *value)
+{
+    const float was = *value, step = 1.0F / 256;
+    double up, down;
+
+    *value = was + step;
+    nn_net_set_params(&t->net, t->p);
+    up = loss(t);
+    *value = was - step;
+    nn_net_set_params(&t->net, t->p);
+    down = loss(t);
+    *value = was;
+    nn_net_set_params(&t->net, t->p);
+    return (up - down) * 128;
+}
+
+static void test_each_kind_has_a_sample_and_its_own_name(void **state)
+{
+    bool seen[NN_KINDS] = {false};
+
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        const enum nn_kind kind = SAMPLES[s].spec.layer[0].kind;
+
+        assert_string_equal(layer_kind(kind)->name, SAMPLES[s].name);
+        assert_true(layer_kind(kind)->fits(&SAMPLES[s].spec, 0));
+        seen[kind] = true;
+    }
+    for (size_t k = 0; k < NN_KINDS; k++)
+        assert_true(seen[k]);
+}
+
+static void test_backward_is_the_gradient_of_forward(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        float gradients[PARAMS_MAX], dx[ROWS * VALUES_MAX];
+        struct trial t;
+
+        open_trial(&t, &SAMPLES[s]);
+        backward(&t, ROWS);
+        memcpy(gradients, layer(&t)->dw, t.params * sizeof *gradients);
+        memcpy(dx, t.dx, sizeof dx);
+        for (size_t i = 0; i < t.params; i++)
+            assert_true(sample_close((double)gradients[i], difference(&t, &t.p[i]), 2e-3, 2e-3));
+        for (size_t i = 0; i < ROWS * t.in && !layer(&t)->kind->no_dx; i++)
+            assert_true(sample_close((double)dx[i], difference(&t, &t.x[i]), 2e-3, 2e-3));
+        close_trial(&t);
+    }
+}
+
+/* Which dp rests on (dpsgd.h). */
+static void test_the_norm_of_a_row_is_that_of_its_own_gradient(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        double norm[ROWS];
+        struct trial t;
+
+        open_trial(&t, &SAMPLES[s]);
+        backward(&t, ROWS);
+        for (size_t r = 0; r < ROWS; r++)
+            norm[r] = layer(&t)->kind->norm2(layer(&t), r);
+        for (size_t r = 0; r < ROWS; r++) {
+            double own = 0;
+
+            memmove(t.x, t.x + (r > 0 ? t.in : 0), t.in * (ROWS - r) * sizeof *t.x);
+            memmove(t.dy, t.dy + (r > 0 ? t.out : 0), t.out * (ROWS - r) * sizeof *t.dy);
+            backward(&t, 1);
+            for (size_t i = 0; i < t.params; i++)
+                own += (double)layer(&t)->dw[i] * (double)layer(&t)->dw[i];
+            assert_true(sample_close(norm[r], own, 1e-5, 1e-9));
+        }
+        close_trial(&t);
+    }
+}
+
+/* A batch mixes nothing: or one record would be in what is released of another. */
+static void test_what_a_row_gives_hangs_on_that_row_alone(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        float y[ROWS * VALUES_MAX];
+        struct trial t;
+
+        open_trial(&t, &SAMPLES[s]);
+        memcpy(y, nn_net_forward(&t.net, t.x, ROWS), ROWS * t.out * sizeof *y);
+        for (size_t i = 0; i < t.in; i++)
+            t.x[2 * t.in + i] += 0.5F;
+        nn_net_forward(&t.net, t.x, ROWS);
+        for (size_t r = 0; r < ROWS; r++)
+            assert_true((memcmp(y + r * t.out, layer(&t)->y + r * t.out, t.out * sizeof *y) == 0) ==
+                        (r != 2));
+        close_trial(&t);
+    }
+}
+
+static void test_its_tensors_are_all_of_its_parameters_in_order(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        const struct nn_layer *l;
+        struct trial t;
+        size_t at = 0;
+
+        open_trial(&t, &SAMPLES[s]);
+        l = layer(&t);
+        for (size_t i = 0; i < l->kind->tensors(l); i++) {
+            const struct layer_tensor one = l->kind->tensor(l, 3, i);
+            size_t count = 1;
+
+            assert_ptr_equal(one.values, l->w + at);
+            assert_true(one.rank >= 1 && one.rank <= LAYER_RANK_MAX && one.name[0] != 0);
+            for (size_t d = 0; d < one.rank; d++)
+                count *= one.shape[d];
+            assert_int_equal(count, one.count);
+            at += one.count;
+        }
+        assert_int_equal(at, t.params);
+        close_trial(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_kind_has_a_sample_and_its_own_name),
+        cmocka_unit_test(test_backward_is_the_gradient_of_forward),
+        cmocka_unit_test(test_the_norm_of_a_row_is_that_of_its_own_gradient),
+        cmocka_unit_test(test_what_a_row_gives_hangs_on_that_row_alone),
+        cmocka_unit_test(test_its_tensors_are_all_of_its_parameters_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
