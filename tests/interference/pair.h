@@ -40,6 +40,7 @@ enum {
     DRAW_QUESTIONS,
     DRAW_VALIDATE,
     DRAW_DROPOUT,
+    DRAW_PLACED,
     DRAW_STEPS
 };
 
@@ -73,7 +74,9 @@ struct pair {
     bool evaluated;   /* or of the test rows, of which data.validate has kept back the first */
     uint32_t persons; /* 0: each row is its own; else row r of a table is of person r % persons, and
                          it is one person's rows of that table that differ */
-    uint32_t more;    /* features that the victim has in run B alone, of which its rows decide */
+    bool placed;   /* rows are of alignments: the victim calls its own otherwise in both runs, and
+                      leaves out others */
+    uint32_t more; /* features that the victim has in run B alone, of which its rows decide */
     struct standing_question question[PAIR_QUESTIONS_MAX];
     size_t questions_n;
     /* Messages that are cut, delayed, repeated, altered, or that kill who says them. */
