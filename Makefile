@@ -194,14 +194,26 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 # Thousands of small runs: signatures and key agreement are stand-ins there (fast_crypto.h).
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
     misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips standing \
-    predict_deaths open sequences)
+    predict_deaths open sequences align_deaths align_hostile \
+    align_random)
 FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive equality_begin equality_end \
     equality_is_element,-Wl,--wrap=$(f))
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
+# And points there, which are numbers (fast_group.c).
+$(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random: private LDFLAGS += \
+    $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base add sum \
+    subtract,-Wl,--wrap=group_$(f))
 FAST_FUZZ := confirm federation hello offer party saved server
 $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \
     private LDFLAGS += $(FAST_WRAPS) -Wl,--wrap=rng_init_system,-u,__wrap_sign_check
+# Somebody deviates there (deviate.h).
+$(BUILD)/tests/sim/test_align_hostile: private LDFLAGS += $(foreach \
+    f,align_member_gives align_member_tally share_seal align_match_tell align_match_places \
+    align_match_common,-Wl,--wrap=$(f))
+# All keys and points are seen there.
+$(BUILD)/tests/sim/test_align_guesses: private LDFLAGS += $(foreach \
+    f,tally_key_init align_member_new align_member_take align_match_put,-Wl,--wrap=$(f))
 # Memory is short in a session, not in the world around it.
 $(BUILD)/tests/sim/test_shortage: private LDFLAGS += $(foreach \
     f,server_session_step server_session_work party_session_step party_session_work disk_recall \

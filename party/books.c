@@ -7,7 +7,6 @@
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
-#include "common/daemon/aligned.h"
 #include "common/flow/job.h"
 #include "common/flow/mechanism.h"
 #include "common/privacy/ledger_aligned.h"
@@ -127,12 +126,32 @@ static void fingerprint(struct books *b)
     digest_deinit(&d);
 }
 
+static struct ledger_block statistics_of(const struct party_inputs *in)
+{
+    return (struct ledger_block){.plan = in->fitted.drawn.draw,
+                                 .data = in->fitted.drawn.digest,
+                                 .purpose = LEDGER_STATISTICS};
+}
+
+enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bool *paid,
+                             struct error *err)
+{
+    const struct ledger_block block = statistics_of(in);
+
+    *paid = in->fitted.drawn.statistics.queries == 0;
+    return *paid ? STATUS_OK : ledger_is_paid(l, &block, paid, err);
+}
+
 static enum status bind_all(struct books *b, struct error *err)
 {
+    bool paid = true;
     enum status s = bind(b, &b->in->train, &b->train_slots, &b->train_set, err);
 
     if (s == STATUS_OK)
         s = bind(b, &b->in->test, &b->test_slots, &b->test_set, err);
+    if (s == STATUS_OK)
+        s = books_drawn_paid(b->ledger, b->in, &paid, err);
+    b->due = !paid;
     if (s == STATUS_OK)
         fingerprint(b);
     return s;
@@ -144,6 +163,8 @@ enum status books_open(struct books *b, const struct party_inputs *in, struct er
 
     *b = (struct books){.in = in};
     s = books_open_ledger(&b->ledger, &in->config, true, err);
+    if (s == STATUS_OK)
+        s = counted_adopt(b->ledger, &in->config, (int64_t)time(NULL), err);
     return s == STATUS_OK ? bind_all(b, err) : s;
 }
 
@@ -205,6 +226,15 @@ size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MEC
     return ledger_entries(b->ledger, out);
 }
 
+size_t books_expected(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
+{
+    size_t n = books_entries(b, out);
+
+    if (b->due && n < ACCOUNT_MECHANISMS_MAX)
+        out[n++] = b->in->fitted.drawn.entry;
+    return n;
+}
+
 /* With the next releases counted, record by record: the record that has most of them need not be
  * the one that had most before, and what a plan was priced at suffices for it.  That price was
  * without repetitions; void rounds add to it, and this is where they are stopped. */
@@ -247,29 +277,39 @@ static enum ledger_purpose purpose_in_ledger(const struct action_charge *c)
 
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err)
 {
-    return counted_may(&b->in->config, rows, (int64_t)time(NULL), err);
+    const struct ledger_asked before = ledger_asked(b->ledger);
+
+    return counted_may(&before, &b->in->config.policy, rows, (int64_t)time(NULL), err);
 }
 
 /* --- alignments --- */
 
 /* Those of an earlier version are in a file beside their results. */
+enum status books_aligned(const struct config_party *c, const struct ledger *l,
+                          struct aligned_counts *out, struct error *err)
+{
+    const enum status s = aligned_counts_read(c->state, out, err);
+
+    if (s == STATUS_OK && l != NULL) {
+        out->begun += ledger_alignments(l)->n;
+        out->told += ledger_alignments(l)->told;
+    }
+    return s;
+}
+
 enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,
                         struct error *err)
 {
     const struct config_party *c = &b->in->config;
-    const struct ledger_alignments *noted = ledger_alignments(b->ledger);
     struct ledger_alignment one = {.ids = b->in->listed.ids.n, .at_s = (int64_t)time(NULL)};
     struct aligned_counts counts;
     struct buf text;
-    enum status s = aligned_counts_read(c->state, &counts, err);
+    enum status s = books_aligned(c, b->ledger, &counts, err);
 
-    if (s != STATUS_OK)
-        return s;
-    counts.begun += noted->n;
-    counts.told += noted->told;
-    s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
     if (s == STATUS_OK && what == ALIGNMENT_BEGUN && !about->replace)
         s = aligned_free(c->state, about->name, err);
+    if (s == STATUS_OK)
+        s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
     if (s != STATUS_OK)
         return s;
     if (what == ALIGNMENT_TOLD)
@@ -286,15 +326,84 @@ enum status books_align(struct books *b, const struct alignment *about, enum ali
 
 /* --- charges --- */
 
-enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
+/* What is asked for is counted in the commit that charges it.  Where ids are too many, or a record
+ * is over its limit, the same commit is made without a release: who has rows here decides neither
+ * whether something is written nor how much. */
+static enum status charge_asked(struct books *b, const struct action_charge *c,
+                                struct ledger_block *block, const struct ledger_limits *limits,
+                                struct error *err)
+{
+    struct ledger_asked asked = ledger_asked(b->ledger);
+    struct error failed = {0};
+    enum counted counted =
+        counted_add(&asked, &b->in->config.policy, c->asked, c->unknown, block->at_s, err);
+    enum status s;
+
+    if (counted == COUNTED_NOTHING)
+        return STATUS_BUDGET;
+    block->asked = &asked;
+    block->places = c->places;
+    if (counted == COUNTED) {
+        s = ledger_reserve(b->ledger, block, limits, err);
+        if (s != STATUS_BUDGET)
+            return s;
+    }
+    block->n = 0;
+    s = ledger_reserve(b->ledger, block, NULL, &failed);
+    if (s == STATUS_OK)
+        return STATUS_BUDGET;
+    *err = failed;
+    return s;
+}
+
+static struct ledger_limits limits_of(struct books *b)
 {
     const struct config_policy *policy = &b->in->config.policy;
-    const struct ledger_limits limits = {
+
+    return (struct ledger_limits){
         .record_max = policy->releases_record,
         .total_max = policy->releases_total,
         .judge = policy_limits_epsilon(policy) ? check_epsilon : NULL,
         .owner = b,
     };
+}
+
+static int by_slot(const void *x, const void *y)
+{
+    const uint32_t *a = x, *b = y;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* Once for each record, or person, of the training rows: drawn once, however often it is used. */
+static enum status charge_statistics(struct books *b, struct error *err)
+{
+    const struct ledger_limits limits = limits_of(b);
+    const size_t rows = b->in->train.rows;
+    struct ledger_block block = statistics_of(b->in);
+    uint32_t *slots = mem_alloc(rows, sizeof *slots);
+    enum status s = slots != NULL
+                        ? ledger_use(b->ledger, &b->in->fitted.drawn.entry, err)
+                        : error_set(err, STATUS_MEMORY, "ledger: no memory for %zu rows", rows);
+
+    if (s == STATUS_OK) {
+        memcpy(slots, b->train_slots, rows * sizeof *slots);
+        qsort(slots, rows, sizeof *slots, by_slot);
+        for (size_t i = 0; i < rows; i++)
+            if (i == 0 || slots[i] != slots[block.n - 1])
+                slots[block.n++] = slots[i];
+        block.slots = slots;
+        block.at_s = (int64_t)time(NULL);
+        s = ledger_reserve(b->ledger, &block, &limits, err);
+    }
+    b->due = s != STATUS_OK;
+    mem_free(slots);
+    return s;
+}
+
+enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
+{
+    const struct ledger_limits limits = limits_of(b);
     struct ledger_block block = {
         .plan = c->plan,
         .data = b->data,
@@ -311,8 +420,8 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
 
     if (s == STATUS_OK && c->rounds == 0)
         return ledger_keep(b->ledger, err);
-    if (s == STATUS_OK && c->predicts)
-        s = counted_add(&b->in->config, c->asked, c->unknown, block.at_s, err);
+    if (s == STATUS_OK && b->due && !c->give_back)
+        s = charge_statistics(b, err);
     if (s == STATUS_OK && !block.scheduled)
         s = collect(b, c, err);
     if (s == STATUS_OK)
@@ -320,6 +429,8 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     if (s != STATUS_OK)
         return s;
     block.slots = b->slots;
+    if (c->predicts)
+        return charge_asked(b, c, &block, &limits, err);
     return c->give_back ? ledger_return(b->ledger, &block, err)
                         : ledger_reserve(b->ledger, &block, &limits, err);
 }

@@ -4,6 +4,7 @@
 #ifndef COLONNADE_PARTY_BOOKS_H
 #define COLONNADE_PARTY_BOOKS_H
 
+#include "common/daemon/aligned.h"
 #include "common/flow/action.h"
 #include "common/flow/alignment.h"
 #include "common/privacy/ledger.h"
@@ -19,6 +20,7 @@ struct books {
     uint32_t *slots;              /* scratch: the slots of a charge */
     size_t slots_max;
     uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */
+    bool due;                          /* in->fitted.drawn is in use, and not charged yet */
     double delta;        /* mechanism_delta() of the plan, for policy.max_epsilon; 0: none yet */
     uint32_t withstands; /* plan_withstands() of it */
 };
@@ -45,10 +47,19 @@ enum status books_records_with(struct ledger *l, const struct party_inputs *in, 
 uint64_t books_records(const struct books *b);
 /* What the ledger holds, as entries for the accountant. */
 size_t books_entries(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+/* With what is charged before the first release: the statistics that are due. */
+size_t books_expected(const struct books *b, struct account_entry out[ACCOUNT_MECHANISMS_MAX]);
+/* Are those of `in` charged in this ledger, or is there nothing to charge? */
+enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bool *paid,
+                             struct error *err) MUST_USE;
 
 /* May predictions of so many rows be answered, by what was asked for before (counted.h)? */
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err) MUST_USE;
 
+/* Alignments that there were, those of an earlier version of this program among them; l NULL: there
+ * is no ledger yet. */
+enum status books_aligned(const struct config_party *c, const struct ledger *l,
+                          struct aligned_counts *out, struct error *err) MUST_USE;
 /* An alignment begins, or may tell something from now on: noted, durably, within policy.align.  May
  * run on a worker thread. */
 enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,

@@ -113,19 +113,20 @@ static void on_open(void *owner, struct net_conn *conn, const uint8_t spki[NET_S
         opened(c);
 }
 
-/* Once a plan is known, and under fedvs what all hellos say, frames may be larger. */
-static void follow_plan(struct connection *c)
+/* Once a plan is known, and under fedvs what all hellos say, frames may be larger.  False: there is
+ * no memory for them. */
+static bool follow_plan(struct connection *c)
 {
-    size_t most = party_session_report(c->run->session)->down_max;
+    const size_t most = party_session_report(c->run->session)->down_max;
 
     if (most <= c->frame_max || c->closed)
-        return;
-    if (wire_unpacker_grow(&c->unpacker, most) != STATUS_OK) {
-        blame(c, STATUS_MEMORY, "no memory for the plan's messages");
-        return;
-    }
+        return true;
+    if (wire_unpacker_grow(&c->unpacker, most) != STATUS_OK)
+        return false;
     c->frame_max = most;
-    net_conn_set_frame_max(c->conn, most);
+    if (c->conn != NULL)
+        net_conn_set_frame_max(c->conn, most);
+    return true;
 }
 
 static void on_frame(void *owner, struct net_conn *conn, uint8_t *bytes, size_t n)
@@ -153,8 +154,8 @@ static void on_frame(void *owner, struct net_conn *conn, uint8_t *bytes, size_t 
     if (!c->refused)
         c->redial_ms = REDIAL_FIRST_MS;
     driver_tell(c->driver, &e);
-    if (m.kind == WIRE_OFFER || m.kind == WIRE_HELLOS)
-        follow_plan(c);
+    if (!driver_works(c->driver) && !follow_plan(c)) /* or else when that is done */
+        blame(c, STATUS_MEMORY, "no memory for the plan's messages");
 }
 
 /* What is under way may still be an earlier job's: when it is done, it is dialled again. */
@@ -232,10 +233,16 @@ void connection_dial(struct connection *c)
 
 void connection_pause(struct connection *c, bool paused)
 {
-    if (c->conn != NULL)
-        net_conn_pause(c->conn, paused);
-    else if (!paused)
-        plan_redial(c);
+    if (c->conn == NULL) {
+        if (!paused)
+            plan_redial(c);
+        return;
+    }
+    net_conn_pause(c->conn, paused);
+    if (!paused && !follow_plan(c)) {
+        log_error("no memory for the plan's messages");
+        net_conn_close(c->conn, false);
+    }
 }
 
 void connection_leave(struct connection *c, uint64_t away_ms)

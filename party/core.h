@@ -22,6 +22,15 @@ struct party_standing {
     uint8_t trail[WIRE_DIGEST_BYTES];
 };
 
+/* The offer of a job that this party is about to meet: what it has of that is being read, which may
+ * take as long as a database does, on a thread and while nothing else is told here. */
+struct party_meeting {
+    bool under_way;
+    enum status read;
+    struct wire_offer offer; /* what it points to is behind it */
+    struct buf bytes;
+};
+
 struct party_session {
     struct party_setup setup;
     struct sm sm;
@@ -39,6 +48,7 @@ struct party_session {
     bool dismissed;              /* the server has said that it is over, and well */
     void *state; /* of it; stays when the job is over, until another one is offered */
     struct party_standing standing;
+    struct party_meeting meeting;
     struct party_report report;
     struct spans spans;
 };

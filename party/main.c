@@ -8,6 +8,7 @@
 #include "common/daemon/options.h"
 #include "common/daemon/survey.h"
 #include "common/nn/net.h"
+#include "party/books.h"
 #include "party/contributed.h"
 #include "party/fewest.h"
 #include "party/loop.h"
@@ -17,7 +18,7 @@
 #include <stdio.h>
 
 enum { PRINT_MAX = 1 << 20, STATEMENT_MAX = 16 << 20 };
-enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY, OWN_ALIGN };
+enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY, OWN_ALIGN, OWN_FORGET_ASKED };
 enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS, OWN_PREDICT };
 
 static const struct options_about about = {
@@ -40,6 +41,9 @@ static const struct options_about about = {
         "                       own name: by its checkpoint), exit: when it is lost for good\n"
         "  --ids-forget NAME    forget how many other lists of ids another party, or the server,\n"
         "                       has come with, exit; all: everybody\n"
+        "  --asked-forget       forget how many unknown ids, and rows of today, predictions have "
+        "asked\n"
+        "                       for, exit\n"
         "  --predict RUN        answer one job of predictions by the model of RUN (served: the one "
         "in\n"
         "                       use), for rows of data.predict, and end; with -n: check and "
@@ -56,7 +60,8 @@ static const struct options_about about = {
     .own = {[OWN_LEDGER] = "ledger",
             [OWN_FINGERPRINT] = "fingerprint",
             [OWN_VERIFY] = "verify-accountant",
-            [OWN_ALIGN] = "align"},
+            [OWN_ALIGN] = "align",
+            [OWN_FORGET_ASKED] = "asked-forget"},
     .own_value = {[OWN_PLAN] = "plan",
                   [OWN_FORGET] = "ledger-forget",
                   [OWN_FORGET_IDS] = "ids-forget",
@@ -82,6 +87,8 @@ static enum status print_statement(const struct options *o, const struct party_i
     buf_init(&out, STATEMENT_MAX);
     if (ids != NULL)
         s = statement_forget_ids(in, ids, &out, err);
+    else if (o->own[OWN_FORGET_ASKED])
+        s = statement_forget_asked(in, &out, err);
     else if (forget != NULL)
         s = statement_forget(in, forget, &out, err);
     else
@@ -104,10 +111,25 @@ static enum status print_surveys(const struct party_inputs *in, struct buf *out)
     return s == STATUS_OK && test.name[0] != 0 ? survey_print(&test, out) : s;
 }
 
+/* Of an alignment of labelled rows. */
+static enum status print_lacks(const struct table *t, const char *what, struct buf *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; t->lacks != NULL && i < t->rows; i++)
+        n += t->lacks[i];
+    return t->lacks == NULL
+               ? STATUS_OK
+               : buf_printf(out,
+                            "# %zu of the %zu %s rows are not here, and an absent constant stands "
+                            "in\n",
+                            n, t->rows, what);
+}
+
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
-    enum status s = party_inputs_read(in, err);
+    enum status s = party_inputs_read(in, true, err);
 
     if (s != STATUS_OK)
         return s;
@@ -118,6 +140,10 @@ static enum status print_config(struct party_inputs *in, struct error *err)
                        in->test.rows, in->train.cols);
     if (s == STATUS_OK)
         s = print_surveys(in, &out);
+    if (s == STATUS_OK)
+        s = print_lacks(&in->train, "training", &out);
+    if (s == STATUS_OK)
+        s = print_lacks(&in->test, "test", &out);
     if (s == STATUS_OK)
         fwrite(out.data, 1, out.len, stdout);
     else
@@ -181,6 +207,29 @@ static enum status check_predictions(const struct options *o, struct party_input
     return s;
 }
 
+/* What one more alignment may cost. */
+static enum status print_alignments(const struct party_inputs *in, struct error *err)
+{
+    const struct config_align *c = &in->config.align;
+    struct aligned_counts counts;
+    struct ledger *l;
+    enum status s = books_open_ledger(&l, &in->config, false, err);
+
+    if (s != STATUS_OK)
+        return s;
+    s = books_aligned(&in->config, l, &counts, err);
+    ledger_close(l);
+    if (s == STATUS_OK)
+        printf("# %u ids, of %u columns each\n"
+               "# alignments so far: %llu of %u told something, %llu of %llu have begun\n"
+               "# ids that may be tried on these in one more: %u by one side, %u by several that "
+               "work together\n",
+               in->listed.ids.n, in->listed.ids.columns, (unsigned long long)counts.told,
+               c->times_max, (unsigned long long)counts.begun,
+               (unsigned long long)ALIGNED_BEGUN * c->times_max, c->ids_max, c->all_max);
+    return s;
+}
+
 /* --align: the ids alone, in one job, and an end. */
 static enum status align(const struct options *o, const struct party_options *how,
                          struct party_inputs *in, struct error *err)
@@ -188,9 +237,9 @@ static enum status align(const struct options *o, const struct party_options *ho
     enum status s = party_inputs_listed(in, true, err);
 
     in->config.stand = false;
-    if (s == STATUS_OK && o->check_only)
-        printf("# %u ids, of %u columns each\n", in->listed.ids.n, in->listed.ids.columns);
-    return s == STATUS_OK && !o->check_only ? party_loop_run(in, how, err) : s;
+    if (s != STATUS_OK)
+        return s;
+    return o->check_only ? print_alignments(in, err) : party_loop_run(in, how, err);
 }
 
 static enum status run(const struct options *o, struct party_inputs *in, struct error *err)
@@ -220,7 +269,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own_value[OWN_PREDICT] != NULL)
         s = party_inputs_predict(in, models_asked(o->own_value[OWN_PREDICT]), err);
     else
-        s = party_inputs_read(in, err);
+        s = party_inputs_read(in, false, err);
     if (s == STATUS_OK && in->config.stand)
         s = party_inputs_listed(in, false, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;
@@ -231,12 +280,12 @@ static const char *at_odds(const struct options *o)
 {
     const bool plan = o->own_value[OWN_PLAN] != NULL || o->own[OWN_VERIFY],
                predicts = o->own_value[OWN_PREDICT] != NULL;
-    const int orders = o->own[OWN_LEDGER] + o->own[OWN_FINGERPRINT] +
+    const int orders = o->own[OWN_LEDGER] + o->own[OWN_FINGERPRINT] + o->own[OWN_FORGET_ASKED] +
                        (o->own_value[OWN_FORGET] != NULL) + (o->own_value[OWN_FORGET_IDS] != NULL);
 
     if (orders > 1 || (orders > 0 && (o->check_only || predicts || o->export_file != NULL)))
-        return "--ledger, --ledger-forget, --ids-forget and --fingerprint go alone, without -n, "
-               "--predict and --export";
+        return "--ledger, --ledger-forget, --ids-forget, --asked-forget and --fingerprint go "
+               "alone, without -n, --predict and --export";
     if (o->own[OWN_ALIGN] && (orders > 0 || plan || predicts || o->export_file != NULL))
         return "--align goes alone, or with -n";
     if (plan && !o->check_only)

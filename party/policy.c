@@ -29,7 +29,8 @@ const char *policy_raw_because(const struct config_party *config, const struct a
         return "model.train is raw";
     if (strcmp(config->scale, "fit") == 0)
         return "data.scale is fit";
-    if (strcmp(config->scale, "none") != 0 && !config->scale_given)
+    if (strcmp(config->scale, "none") != 0 && strcmp(config->scale, "dp") != 0 &&
+        !config->scale_given)
         return "data.scale is a file, and data.scale_given does not say that it was made without "
                "these records";
     if (config->load[0] != 0 && was_raw(spent, n))

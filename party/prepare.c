@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/crypto/digest.h"
+#include "common/daemon/absent.h"
 #include "common/daemon/models.h"
 #include "common/data/classes.h"
 #include "common/data/intake.h"
@@ -124,12 +125,14 @@ static enum status check_given(const struct scale *given, const struct party_inp
 static enum status scale_tables(struct party_inputs *in, struct error *err)
 {
     const char *how = in->config.scale;
-    struct scale *scale = &in->scale;
+    struct scale *scale = &in->fitted.scale;
     enum status s;
 
     if (strcmp(how, "none") == 0)
         return STATUS_OK;
-    if (strcmp(how, "fit") == 0) {
+    if (strcmp(how, "dp") == 0) {
+        s = drawn_scale(&in->fitted.drawn, scale, &in->schema, in->train.rows, err);
+    } else if (strcmp(how, "fit") == 0) {
         s = scale_fit(scale, &in->train);
         if (s != STATUS_OK)
             error_set(err, s, "data.scale: %s", status_words(s));
@@ -167,23 +170,13 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
                                       .time = c->validate_by == VALIDATE_TIME ? c->time : NULL,
                                       .places = placed_places(&in->listed.placed.train)};
     struct classes classes = {0};
-    size_t lacking, more, first, other;
     enum status s = classes_read(&classes, &in->labels, c->labels_train, &want, err);
 
     classes_deinit(&classes);
-    if (s != STATUS_OK)
-        return s;
-    if (table_same_ids(&in->labels, &in->train))
-        return STATUS_OK;
-    lacking = table_lacks(&in->train, &in->labels, &first);
-    more = table_lacks(&in->labels, &in->train, &other);
-    return error_set(
-        err, STATUS_DATA,
-        "data.labels.train: %zu of the %zu ids there are not in %.160s%s%s, and %zu of "
-        "the %zu in it not there%s%s",
-        lacking, in->labels.rows, in->config.data_train, lacking > 0 ? ": " : "",
-        lacking > 0 ? table_own_id(&in->labels, first) : "", more, in->train.rows,
-        more > 0 ? ": " : "", more > 0 ? table_own_id(&in->train, other) : "");
+    return s != STATUS_OK || table_same_ids(&in->labels, &in->train)
+               ? s
+               : table_differ(&in->labels, "data.labels.train", &in->train, in->config.data_train,
+                              err);
 }
 
 /* Weights that say which columns they are for are for no others. */
@@ -297,6 +290,8 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
         if (strcmp(in->schema.column[i].name, c->group) == 0 ||
             strcmp(in->schema.column[i].name, c->time) == 0)
             in->schema.column[i].kind = SCHEMA_IGNORED;
+    if (in->schema.dp)
+        return drawn_begin(&in->fitted.drawn, c, &in->schema, err);
     if (in->schema.given || rows_may_decide(c))
         return STATUS_OK;
     return error_set(err, STATUS_CONFIG,
@@ -372,11 +367,14 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
                                .limits = &INTAKE_LIMITS};
     enum status s = c->schema[0] != 0 ? load_schema(in, err) : STATUS_OK;
 
+    if (s == STATUS_OK && strcmp(c->scale, "dp") == 0 && !in->schema.dp)
+        s = error_set(err, STATUS_CONFIG,
+                      "data.scale: dp, but no data.schema that says statistics: dp");
     if (s == STATUS_OK)
         s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
     if (s == STATUS_OK)
         s = read_places(in, place, err);
-    if (s == STATUS_OK && decide)
+    if (s == STATUS_OK && decide && !in->schema.dp)
         s = fit_schema(in, *place, err);
     if (s != STATUS_OK || c->data_test[0] == 0)
         return s;
@@ -388,7 +386,7 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
 static enum status copy_columns(const struct party_inputs *in, struct package *p)
 {
     const struct table *t = &in->train;
-    const size_t cols = in->scale.cols;
+    const size_t cols = in->fitted.scale.cols;
 
     p->cols = t->cols;
     if (t->names != NULL) {
@@ -401,8 +399,8 @@ static enum status copy_columns(const struct party_inputs *in, struct package *p
         return STATUS_OK;
     if (scale_init(&p->scale, cols) != STATUS_OK)
         return STATUS_MEMORY;
-    memcpy(p->scale.mean, in->scale.mean, cols * sizeof *p->scale.mean);
-    memcpy(p->scale.sd, in->scale.sd, cols * sizeof *p->scale.sd);
+    memcpy(p->scale.mean, in->fitted.scale.mean, cols * sizeof *p->scale.mean);
+    memcpy(p->scale.sd, in->fitted.scale.sd, cols * sizeof *p->scale.sd);
     return STATUS_OK;
 }
 
@@ -458,11 +456,12 @@ static enum status open_places(struct party_inputs *in, struct error *err)
                                        .test_file = c->data_test,
                                        .by_order =
                                            c->validate > 0 && c->validate_by == VALIDATE_ORDER};
+    const enum status s = placed_open_pair(&in->listed.placed, c->state, &names, err);
 
-    return placed_open_pair(&in->listed.placed, c->state, &names, err);
+    return s == STATUS_OK ? absent_check(&in->listed.placed, c, err) : s;
 }
 
-enum status party_inputs_read(struct party_inputs *in, struct error *err)
+enum status party_inputs_read(struct party_inputs *in, bool looks, struct error *err)
 {
     const char *column = in->config.group;
     uint32_t *place = NULL;
@@ -470,7 +469,6 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
 
     if (s == STATUS_OK)
         s = read_tables(in, &place, err);
-
     if (s == STATUS_OK && column[0] != 0)
         s = read_persons(in, err);
     if (s == STATUS_OK && in->config.labels_train[0] != 0)
@@ -479,10 +477,11 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         placed_show(&in->listed.placed.train, &in->train, in->config.data_train);
         placed_show(&in->listed.placed.test, &in->test, in->config.data_test);
     }
-    placed_close_pair(&in->listed.placed);
     if (s == STATUS_OK && in->config.validate > 0)
         s = keep_back(in, place, err);
     mem_free(place);
+    if (s == STATUS_OK && in->schema.dp)
+        s = drawn_make(&in->fitted.drawn, &in->schema, &in->train, &in->persons, looks, err);
     if (s == STATUS_OK)
         s = apply_schema(in, err);
     if (s == STATUS_OK && in->config.load[0] != 0)
@@ -493,6 +492,9 @@ enum status party_inputs_read(struct party_inputs *in, struct error *err)
         s = check_kept(in, err);
     if (s == STATUS_OK)
         limit_tables(in);
+    if (s == STATUS_OK)
+        s = absent_fill(&in->listed.placed, &in->train, &in->test, in->config.validate, err);
+    placed_close_pair(&in->listed.placed);
     return s;
 }
 
@@ -588,10 +590,11 @@ void party_inputs_deinit(struct party_inputs *in)
     table_deinit(&in->train);
     table_deinit(&in->test);
     table_deinit(&in->labels);
-    scale_deinit(&in->scale);
+    scale_deinit(&in->fitted.scale);
     package_deinit(&in->model);
     sign_key_deinit(&in->key);
     buf_deinit(&in->weights);
     persons_deinit(&in->persons);
     schema_deinit(&in->schema);
+    drawn_deinit(&in->fitted.drawn);
 }

@@ -15,6 +15,7 @@
 #include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/flow/roster.h"
+#include "party/drawn.h"
 #include "party/persons.h"
 
 /* For alignments. */
@@ -22,6 +23,12 @@ struct party_listed {
     bool alone;                /* for one, and nothing else */
     struct idlist ids;         /* of align.table; n 0: there is none */
     struct placed_pair placed; /* data.alignment and that of the test rows, while tables are read */
+};
+
+/* What the training rows, or noise on them, made of the columns. */
+struct party_fitted {
+    struct scale scale; /* what data.scale has made of both tables; cols 0: nothing */
+    struct drawn drawn; /* of a schema with statistics: dp */
 };
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
@@ -33,10 +40,10 @@ struct party_inputs {
     struct table train, test; /* test: with what data.validate keeps back; or no rows */
     size_t kept_back;         /* of the rows of test: those that it keeps back */
     struct schema schema;     /* how both came out of their files; empty for IDX */
-    struct scale scale;       /* what data.scale has made of them; cols 0: nothing */
-    struct table labels;      /* of the training rows, when this party holds them */
-    struct buf weights;       /* of model.load */
-    struct persons persons;   /* of data.group */
+    struct party_fitted fitted;
+    struct table labels;    /* of the training rows, when this party holds them */
+    struct buf weights;     /* of model.load */
+    struct persons persons; /* of data.group */
     /* For predictions, `test` is what they are of, and this the model that makes them. */
     bool predicts;
     struct package model;
@@ -53,8 +60,9 @@ struct party_options {
 /* Configuration, roster and key only: enough for --fingerprint and --ledger. */
 enum status party_inputs_identify(struct party_inputs *in, const char *file,
                                   const char *const *sets, size_t n, struct error *err) MUST_USE;
-/* Then the data, scaled. */
-enum status party_inputs_read(struct party_inputs *in, struct error *err) MUST_USE;
+/* Then the data, scaled.  looks (-n): statistics that there are not yet are not drawn, and nothing
+ * is written. */
+enum status party_inputs_read(struct party_inputs *in, bool looks, struct error *err) MUST_USE;
 /* Into a package: what the columns are, what they were named and how they were scaled. */
 enum status party_inputs_columns(const struct party_inputs *in, struct package *p,
                                  struct error *err) MUST_USE;

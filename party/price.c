@@ -42,6 +42,19 @@ static enum status read_plan(struct plan *out, const char *file, struct error *e
     return s;
 }
 
+/* Statistics that a first release will pay for. */
+static void expect_drawn(struct price *out, const struct party_inputs *in)
+{
+    if (in->fitted.drawn.statistics.queries == 0)
+        return;
+    out->drawn = &in->fitted.drawn;
+    if (out->drawn_paid)
+        return;
+    out->mechanisms++;
+    if (out->spent_n < ACCOUNT_MECHANISMS_MAX)
+        out->spent[out->spent_n++] = in->fitted.drawn.entry;
+}
+
 /* What was spent before, if anything was. */
 static enum status read_ledger(struct price *out, const struct party_inputs *in, struct error *err)
 {
@@ -49,12 +62,16 @@ static enum status read_ledger(struct price *out, const struct party_inputs *in,
     enum status s = books_open_ledger(&ledger, &in->config, false, err);
 
     out->records = in->train.rows + in->test.rows;
-    if (s != STATUS_OK || ledger == NULL)
-        return s;
-    out->mechanisms = ledger_mechanisms(ledger);
-    out->spent_n = ledger_entries(ledger, out->spent);
-    s = books_records_with(ledger, in, &out->records, err);
-    ledger_close(ledger);
+    if (s == STATUS_OK && ledger != NULL) {
+        out->mechanisms = ledger_mechanisms(ledger);
+        out->spent_n = ledger_entries(ledger, out->spent);
+        s = books_records_with(ledger, in, &out->records, err);
+        if (s == STATUS_OK)
+            s = books_drawn_paid(ledger, in, &out->drawn_paid, err);
+        ledger_close(ledger);
+    }
+    if (s == STATUS_OK)
+        expect_drawn(out, in);
     return s;
 }
 
@@ -64,8 +81,8 @@ static enum status ask_room(struct price *out, const struct party_inputs *in, st
     struct ledger *ledger;
     enum status s;
 
-    out->taken = true;
-    if (out->mechanisms < ACCOUNT_MECHANISMS_MAX)
+    out->taken = out->mechanisms <= ACCOUNT_MECHANISMS_MAX;
+    if (out->mechanisms != ACCOUNT_MECHANISMS_MAX)
         return STATUS_OK;
     s = books_open_ledger(&ledger, &in->config, false, err);
     if (s != STATUS_OK || ledger == NULL)
@@ -198,10 +215,24 @@ static enum status print_bottom(const struct price *p, struct buf *out)
                           "#   bottom: dp, a record shows in its own releases and in %" PRIu32
                           " step%s at noise %g after each\n",
                           e->steps, e->steps == 1 ? "" : "s", e->step_noise);
-    case ACCOUNT_RAW: break;
+    case ACCOUNT_RAW:
+    case ACCOUNT_STATISTICS: break;
     }
     return buf_printf(out, "#   bottom: raw (%s): a record shows in every later release\n",
                       p->raw_because);
+}
+
+/* Drawn once for these rows and this schema, and in the claims of each plan. */
+static enum status print_drawn(const struct price *p, struct buf *out)
+{
+    const struct drawn *d = p->drawn;
+
+    if (d == NULL)
+        return STATUS_OK;
+    return buf_printf(out,
+                      "#   statistics: dp, %zu of columns with noise, rho %.6g for each %s: %s\n",
+                      d->statistics.queries, d->rho, d->entry.persons ? "person" : "record",
+                      p->drawn_paid ? "the ledger has them" : "charged with the first release");
 }
 
 /* What is drawn with. */
@@ -229,6 +260,8 @@ static enum status print_releases(const struct price *p, struct buf *out)
     if (s == STATUS_OK)
         s = print_bottom(p, out);
     if (s == STATUS_OK)
+        s = print_drawn(p, out);
+    if (s == STATUS_OK)
         s = print_persons(p, out);
     if (s != STATUS_OK)
         return s;
@@ -250,11 +283,24 @@ static enum status print_room(const struct price *p, struct buf *out)
                       p->mechanisms, ACCOUNT_MECHANISMS_MAX);
 }
 
+/* A plan's releases, and what they are prepared with. */
+enum { TOGETHER_MAX = 2 };
+static size_t together_with(struct account_entry out[TOGETHER_MAX], const struct account_entry *of,
+                            const struct price *p)
+{
+    out[0] = *of;
+    if (p->drawn != NULL)
+        out[1] = p->drawn->entry;
+    return p->drawn != NULL ? 2 : 1;
+}
+
 enum status price_print_claims(const struct account_entry *of, const struct price *p,
                                struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    const size_t n = account_claims(claims, of, 1, p->delta, plan_withstands(&p->plan));
+    struct account_entry all[TOGETHER_MAX];
+    const size_t n =
+        account_claims(claims, all, together_with(all, of, p), p->delta, plan_withstands(&p->plan));
     enum status s = buf_printf(out, "# claims at delta %g (epsilon over %g says nothing):\n",
                                p->delta, ACCOUNT_VACUOUS);
 
@@ -287,12 +333,16 @@ static enum status print_groups(const struct price *p, struct buf *out)
             continue;
         s = buf_printf(out, "#   %-12s", account_adversary_name((enum account_adversary)a));
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes && s == STATUS_OK; i++) {
-            struct account_entry group = account_group(e, sizes[i], p->plan.training.batch);
+            struct account_entry all[TOGETHER_MAX],
+                group = account_group(e, sizes[i], p->plan.training.batch);
+            const size_t n = together_with(all, &group, p);
             struct account_claim c = {.adversary = (enum account_adversary)a,
                                       .adjacency = ACCOUNT_RECORD_RAW,
                                       .t = plan_withstands(&p->plan)};
 
-            c = account_claim(&group, 1, &c, p->delta);
+            if (n > 1) /* they move a sum g times as far */
+                all[1].participations_max *= (uint64_t)sizes[i] * sizes[i];
+            c = account_claim(all, n, &c, p->delta);
             s = buf_printf(out, " g=%-2" PRIu32 " epsilon %-10.6g", sizes[i], c.epsilon);
         }
         if (s == STATUS_OK)
@@ -305,6 +355,8 @@ static enum status print_curves(const struct price *p, const struct account_clai
                                 struct buf *out)
 {
     double excess[ORDERS], curve[ORDERS];
+    struct account_entry all[TOGETHER_MAX];
+    const size_t all_n = together_with(all, &p->entry, p);
     enum status s = buf_printf(out, "# their Renyi divergence by order:\n#   %-27s", "alpha");
 
     for (size_t a = 0; a < ORDERS && s == STATUS_OK; a++) {
@@ -312,7 +364,7 @@ static enum status print_curves(const struct price *p, const struct account_clai
         s = buf_printf(out, " %9g", orders[a]);
     }
     for (size_t i = 0; i < n && s == STATUS_OK; i++) {
-        account_curve(curve, excess, ORDERS, &claims[i], &p->entry, 1);
+        account_curve(curve, excess, ORDERS, &claims[i], all, all_n);
         s = buf_printf(out, "\n#   %-12s %-14s", account_adversary_name(claims[i].adversary),
                        account_adjacency_name(claims[i].adjacency));
         for (size_t a = 0; a < ORDERS && s == STATUS_OK; a++)
@@ -341,7 +393,9 @@ static enum status print_paper(const struct price *p, struct buf *out)
 enum status price_print(const struct price *p, struct buf *out)
 {
     struct account_claim claims[ACCOUNT_CLAIMS_MAX];
-    size_t n = account_claims(claims, &p->entry, 1, p->delta, plan_withstands(&p->plan));
+    struct account_entry all[TOGETHER_MAX];
+    size_t n = account_claims(claims, all, together_with(all, &p->entry, p), p->delta,
+                              plan_withstands(&p->plan));
     enum status s = print_releases(p, out);
 
     if (s == STATUS_OK)

@@ -28,8 +28,11 @@ struct price {
     size_t spent_n;
     size_t mechanisms; /* that the ledger has accounts for */
     bool taken;        /* one of them, or there is room for another */
-    uint64_t records;  /* in it once those that are priced are, too */
-    double delta;      /* of the claims */
+    /* Of a schema's statistics: dp; NULL: none. Not paid yet, they are in `spent`. */
+    const struct drawn *drawn;
+    bool drawn_paid;
+    uint64_t records; /* in it once those that are priced are, too */
+    double delta;     /* of the claims */
 };
 
 /* Reads the plan (file NULL: defaults, no batch larger than the rows) and prices it for the data in

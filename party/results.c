@@ -51,8 +51,10 @@ void party_results_deinit(struct party_results *r)
     traffic_deinit(&r->traffic);
 }
 
-static const char *const bottoms[] = {
-    [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
+static const char *const bottoms[] = {[ACCOUNT_RAW] = "raw",
+                                      [ACCOUNT_FROZEN] = "frozen",
+                                      [ACCOUNT_DP] = "dp",
+                                      [ACCOUNT_STATISTICS] = "statistics"};
 
 static void add_parameter(struct report_mechanism *m, const char *name, bool whole, double value)
 {
@@ -126,7 +128,8 @@ static void fill_privacy(struct report_privacy *out, const struct party_report *
     out->participations_max = totals.participations_max;
     out->m_min = rep->mechanism.parties;
     for (size_t i = 0; i < n; i++)
-        out->m_min = entries[i].parties < out->m_min ? entries[i].parties : out->m_min;
+        if (entries[i].bottom != ACCOUNT_STATISTICS && entries[i].parties < out->m_min)
+            out->m_min = entries[i].parties;
     fill_account(out, b, entries, n);
     if (n == 0)
         return;

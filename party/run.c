@@ -26,7 +26,7 @@
 
 static size_t spent(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
 {
-    return books_entries(&((struct party_run *)owner)->books, out);
+    return books_expected(&((struct party_run *)owner)->books, out);
 }
 
 static bool takes(void *owner, const struct account_entry *mechanism)
@@ -88,15 +88,17 @@ static enum status keep_alignment(void *owner, const struct alignment *about,
 {
     const struct party_run *r = owner;
 
-    return aligned_keep(r->in->config.state, &r->in->listed.ids,
-                        &(struct aligned_result){about->name, transcript, places}, err);
+    return aligned_keep(
+        r->in->config.state, &r->in->listed.ids,
+        &(struct aligned_result){about->name, transcript, places, alignment_labelled(about)}, err);
 }
 
 static enum status from(void *owner, const struct plan *plan, struct package *out,
                         struct error *err)
 {
     const struct party_run *r = owner;
-    enum status s = models_load_from(r->in->config.state, plan, out, err);
+    const char *by = r->in->config.stand ? runs_name(r->folder) : "";
+    enum status s = models_load_from(r->in->config.state, plan, by, out, err);
 
     if (s == STATUS_OK && out->role != PACKAGE_BOTTOM)
         s = error_set(err, STATUS_CONFIG, "training.from: run %s has a head here", out->run);

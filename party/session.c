@@ -13,9 +13,11 @@
 #include "common/daemon/package.h"
 #include "common/flow/job.h"
 #include "party/core.h"
+#include "party/meeting.h"
 #include "party/standing.h"
 #include "party/words.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,74 +189,11 @@ static void refuse_unseen(struct actions *a, const struct wire_job *j)
              "a job of kind %s, of which this party knows nothing", j->kind);
 }
 
-static void free_job(struct party_session *p)
-{
-    if (p->job != NULL)
-        p->job->free(p->state);
-}
-
-/* With p->setup.saved, which is of no other. */
-static enum status new_job(struct party_session *p, const struct party_job *job)
-{
-    void *state = NULL;
-    enum status s = job->new (&state, &p->host);
-
-    p->setup.saved = (struct party_saved){0};
-    if (s != STATUS_OK)
-        return p->error.status != STATUS_OK
-                   ? s
-                   : error_set(&p->error, s, "session: %s", status_words(s));
-    free_job(p);
-    p->job = job;
-    p->state = state;
-    p->ended = p->taken = p->unmet = false;
-    return STATUS_OK;
-}
-
-/* Nothing that another job of this process has left in memory is this one's. */
-static void forget_job(struct party_session *p)
-{
-    party_forget_job(&p->fed);
-    p->error = (struct error){0};
-    p->accused = 0;
-    p->gave_up = p->dismissed = false;
-    p->spans = (struct spans){0};
-}
-
-/* An offer of a job that this party is not in.  What has come to its end here, without a word from
- * the server, and has not begun there, is played once more. */
-static enum status meet_job(struct party_session *p, const struct wire_offer *o,
-                            const struct party_job *job)
-{
-    const struct wire_job *j = &o->job;
-    uint8_t digest[WIRE_DIGEST_BYTES];
-    enum status s = STATUS_OK;
-
-    if (!p->ended && p->taken)
-        return error_set(&p->error, STATUS_PROTOCOL,
-                         "the server offers a job of kind %s in the middle of one of kind %s",
-                         j->kind, p->job->kind);
-    forget_job(p);
-    p->unmet = true;
-    job_digest(digest, j->kind, j->text.data, j->text.n);
-    if (p->setup.recall != NULL)
-        s = p->setup.recall(p->setup.owner, j, digest, &p->setup, &p->error);
-    if (s == STATUS_OK)
-        s = new_job(p, job);
-    if (s == STATUS_OK && o->step == 0 && party_session_report(p)->progress.final)
-        s = new_job(p, job); /* what was saved is taken, so it has none of it */
-    return s;
-}
-
 static enum status take_offer(struct party_session *p, struct actions *a,
-                              const struct wire_offer *o, const struct party_job *job)
+                              const struct wire_offer *o, const struct party_job *job, bool met)
 {
-    enum status s = STATUS_OK;
+    enum status s = met ? party_meeting_make(p, o, job) : STATUS_OK;
 
-    if (job != p->job || p->ended) {
-        s = meet_job(p, o, job);
-        party_standing_note(p, s == STATUS_OK);
-    }
     party_standing_say(p, a, o);
     if (s == STATUS_OK)
         s = party_check_offer(&p->fed, o, party_session_report(p)->progress.furthest);
@@ -269,19 +208,13 @@ static enum status take_offer(struct party_session *p, struct actions *a,
     return s;
 }
 
-static void offer(struct party_session *p, struct actions *a, const struct wire_offer *o)
+/* met: it is of a job that was new here, and what this party has of it is read. */
+static void answer_offer(struct party_session *p, struct actions *a, const struct wire_offer *o,
+                         bool met)
 {
     const struct party_job *job = job_of_kind(p, &o->job);
-    enum status s;
+    enum status s = take_offer(p, a, o, job, met);
 
-    if (job == NULL) {
-        if (!p->standing.said)
-            party_standing_note(p, false);
-        party_standing_say(p, a, o);
-        refuse_unseen(a, &o->job);
-        return;
-    }
-    s = take_offer(p, a, o, job);
     if (s != STATUS_OK && !p->larger) {
         refuse_if(p, a, s);
         return;
@@ -295,6 +228,46 @@ static void offer(struct party_session *p, struct actions *a, const struct wire_
     }
     sm_move(&p->sm, PHASE_AGREE, p->fed.set.generation);
     follow(p, a, job->ready(p->state, a));
+}
+
+static void meet(struct party_session *p, struct actions *a, const struct wire_offer *o)
+{
+    if (party_meeting_begin(p, o))
+        actions_add(a, ACTION_WORK)->flops = INFINITY; /* nobody knows how long it takes */
+    else
+        answer_offer(p, a, o, true);
+}
+
+static void met(struct party_session *p, struct actions *a)
+{
+    p->meeting.under_way = false;
+    answer_offer(p, a, &p->meeting.offer, true);
+}
+
+static void offer(struct party_session *p, struct actions *a, const struct wire_offer *o)
+{
+    const struct party_job *job = job_of_kind(p, &o->job);
+
+    if (job == NULL) {
+        if (!p->standing.said)
+            party_standing_note(p, false);
+        party_standing_say(p, a, o);
+        refuse_unseen(a, &o->job);
+        return;
+    }
+    if (job == p->job && !p->ended) {
+        answer_offer(p, a, o, false);
+        return;
+    }
+    if (p->ended || !p->taken) {
+        meet(p, a, o);
+        return;
+    }
+    p->meeting.read =
+        error_set(&p->error, STATUS_PROTOCOL,
+                  "the server offers a job of kind %s in the middle of one of kind %s", o->job.kind,
+                  p->job->kind);
+    answer_offer(p, a, o, true);
 }
 
 /* Sizes, keys and masks of a set. */
@@ -476,6 +449,12 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
     case EVENT_MESSAGE: message(p, out, e->msg); break;
     case EVENT_TIMER: out_of_time(p, out); break;
     case EVENT_DONE:
+        if (p->meeting.under_way) {
+            met(p, out);
+            break;
+        }
+        follow(p, out, p->job->done(p->state, out, e));
+        break;
     case EVENT_CHARGED:
     case EVENT_KEPT: follow(p, out, p->job->done(p->state, out, e)); break;
     case EVENT_UNSENT:
@@ -494,7 +473,10 @@ void party_session_step(struct party_session *p, uint64_t now_us, const struct e
 
 void party_session_work(struct party_session *p)
 {
-    p->job->work(p->state);
+    if (p->meeting.under_way)
+        party_meeting_read(p);
+    else
+        p->job->work(p->state);
 }
 
 void party_session_interrupt(struct party_session *p)
@@ -519,7 +501,7 @@ static enum status begin_life(struct party_session *p)
     if (s != STATUS_OK)
         return error_set(&p->error, s, "no memory for a session");
     p->standing.said = p->standing.agreed = true; /* the first join says it */
-    s = new_job(p, p->setup.jobs[0]);
+    s = party_meeting_new_job(p, p->setup.jobs[0]);
     p->ended = p->setup.recall != NULL;
     return s;
 }
@@ -533,6 +515,7 @@ enum status party_session_new(struct party_session **out, const struct party_set
     if (p == NULL)
         return error_set(err, STATUS_MEMORY, "no memory for a session");
     p->setup = *setup;
+    buf_init(&p->meeting.bytes, WIRE_SETUP_MAX);
     s = begin_life(p);
     if (s == STATUS_OK) {
         *out = p;
@@ -548,7 +531,8 @@ void party_session_free(struct party_session *p)
 {
     if (p == NULL)
         return;
-    free_job(p);
+    party_meeting_free_job(p);
+    buf_deinit(&p->meeting.bytes);
     party_federation_deinit(&p->fed);
     secret_free(p, 1, sizeof *p);
 }

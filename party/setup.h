@@ -106,7 +106,7 @@ struct party_ids_listed {
 };
 
 /* Everything stays the caller's and must outlive the session.  Written by run.c, and `saved`, which
- * is of one job, by session.c. */
+ * is of one job, by meeting.c, and of what is `answers` one word by session.c. */
 struct party_setup {
     /* The kinds of jobs that it plays, NULL behind the last.  `saved` is of one of the first kind,
      * which this party says that it goes on with, before it knows what will be offered. */

@@ -12,10 +12,12 @@
 #include "common/privacy/ledger_print.h"
 #include "party/books.h"
 #include "party/checkpoint.h"
+#include "party/counted.h"
 #include "party/train/resume.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static enum status print_peers(const struct party_inputs *in, const struct ledger *l,
                                struct buf *out)
@@ -36,6 +38,17 @@ static enum status print_peers(const struct party_inputs *in, const struct ledge
         any = true;
     }
     return s;
+}
+
+static enum status print_asked(const struct party_inputs *in, const struct ledger *l,
+                               struct buf *out)
+{
+    const struct ledger_asked a = ledger_asked(l);
+
+    return a.day == 0
+               ? STATUS_OK
+               : buf_printf(out, "\n  unknown ids that were asked for: %llu, %u are the most\n",
+                            (unsigned long long)a.unknown, in->config.policy.unknown_ids);
 }
 
 static enum status print_compared(const struct party_inputs *in, const struct guesses *g,
@@ -75,6 +88,8 @@ enum status statement_print(const struct party_inputs *in, struct buf *out, stru
         s = ledger_print(l, out);
     if (s == STATUS_OK && l != NULL)
         s = print_peers(in, l, out);
+    if (s == STATUS_OK && l != NULL)
+        s = print_asked(in, l, out);
     ledger_close(l);
     if (s != STATUS_OK)
         return error_set(err, s, "%s: %s", state, status_words(s));
@@ -230,4 +245,28 @@ enum status statement_forget_ids(const struct party_inputs *in, const char *name
     if (who == NULL && strcmp(in->roster.server.name, name) == 0)
         who = &in->roster.server;
     return guesses_order(in->config.state, &in->key, who == NULL ? NULL : who->key, name, out, err);
+}
+
+/* --- what predictions have asked for --- */
+
+enum status statement_forget_asked(const struct party_inputs *in, struct buf *out,
+                                   struct error *err)
+{
+    static const struct ledger_asked none = {0};
+    struct ledger_asked was = none;
+    struct ledger *l;
+    enum status s = books_open_ledger(&l, &in->config, false, err);
+
+    if (s == STATUS_OK && l != NULL)
+        s = counted_adopt(l, &in->config, (int64_t)time(NULL), err);
+    if (s == STATUS_OK && l != NULL) {
+        was = ledger_asked(l);
+        s = ledger_set_asked(l, &none, err);
+    }
+    ledger_close(l);
+    if (s != STATUS_OK)
+        return s;
+    s = buf_printf(out, "forgotten: %llu unknown ids, and %llu rows of the last day\n",
+                   (unsigned long long)was.unknown, (unsigned long long)was.rows);
+    return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }

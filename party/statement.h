@@ -1,5 +1,6 @@
-/* statement.h -- `vfl-party --ledger`, `--ledger-forget NAME` and `--ids-forget NAME`: the ledger
- * and what is counted beside it, as their operator meets them outside of a run.
+/* statement.h -- `vfl-party --ledger`, `--ledger-forget NAME`, `--ids-forget NAME` and
+ * `--asked-forget`: the ledger and what is counted beside it, as their operator meets them outside
+ * of a run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,5 +24,9 @@ enum status statement_forget(const struct party_inputs *in, const char *name, st
 /* The same of comparisons of ids that were in vain, with a party or the server: guesses_order. */
 enum status statement_forget_ids(const struct party_inputs *in, const char *name, struct buf *out,
                                  struct error *err) MUST_USE;
+
+/* From here on predictions have asked for nothing (counted.h). */
+enum status statement_forget_asked(const struct party_inputs *in, struct buf *out,
+                                   struct error *err) MUST_USE;
 
 #endif

@@ -147,7 +147,15 @@ static void pause_reading(void *owner, bool on)
 
 static void reload(void *owner)
 {
-    connections_reload(&((struct loop *)owner)->connections);
+    struct loop *l = owner;
+    const struct tokens *t = &l->stand.serve.tokens;
+
+    connections_reload(&l->connections);
+    if (!stands(l) || l->http == NULL || !serve_reload(&l->stand.serve))
+        return;
+    http_set_tokens(l->http, (const char(*)[HTTP_TOKEN_MAX])t->token, t->n);
+    if (l->port != NULL)
+        http_set_tokens(l->port, (const char(*)[HTTP_TOKEN_MAX])t->token, t->n);
 }
 
 static void on_tick(uv_timer_t *t)

@@ -334,6 +334,7 @@ static enum status read_listed(struct server_inputs *in, const struct alignment_
                                           .trim = c->trim,
                                           .fold = c->fold,
                                           .unicode = c->unicode,
+                                          .rows = c->rows,
                                           .chunk = ALIGN_CHUNK,
                                           .patience_ms = c->patience_ms};
     snprintf(in->listed.about.name, sizeof in->listed.about.name, "%.*s", CONFIG_ALIGN_NAME_MAX,
@@ -358,6 +359,8 @@ enum status server_inputs_align_errand(struct server_inputs *in, const struct se
     in->config = whole->config;
     in->roster = whole->roster;
     snprintf(in->home, sizeof in->home, "%s", whole->home);
+    if (order->rows_given)
+        in->config.align.rows = order->rows;
     return read_listed(in, order, err);
 }
 

@@ -436,6 +436,7 @@ static void note_asked(struct server_results *r, const struct server_session *s)
     r->summary.kept = in->wanted.n - in->missing.n;
     if (in->listed.aligns) {
         r->summary.ids = in->listed.ids.n;
+        r->summary.labelled = alignment_labelled(&in->listed.about);
         r->summary.common = server_align_result(server_session_alignment(s)).common;
     }
     r->summary.asks = in->asks.n;

@@ -12,6 +12,8 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/daemon/aligned.h"
+#include "common/daemon/models.h"
+#include "common/daemon/runs.h"
 #include "common/wire/purpose.h"
 #include "server/align/align.h"
 #include "server/contributed.h"
@@ -171,6 +173,17 @@ static enum status read_journal(struct server_run *r, struct error *err)
     return STATUS_OK;
 }
 
+/* Before there is a checkpoint that needs it. */
+static enum status need_base(const struct server_run *r, struct error *err)
+{
+    const char *from = r->in->config.plan.training.from;
+
+    if (from[0] == 0 || !keeps(r))
+        return STATUS_OK;
+    return models_need(r->in->home, from, r->in->config.stand ? runs_name(r->in->config.state) : "",
+                       err);
+}
+
 static enum status begin_session(struct server_run *r, struct error *err)
 {
     const struct server_inputs *in = r->in;
@@ -215,6 +228,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
     /* A run that is not complete stays as it is while the models before it predict. */
     if (s == STATUS_OK && !is_short(r))
         s = server_checkpoint_load(&in->config, r->session, &found, err);
+    if (s == STATUS_OK)
+        s = need_base(r, err);
     /* What a restart could not make again, the head's first weights and the schedule's seed, is on
      * disk before anybody hears of it. */
     if (s == STATUS_OK && keeps(r) && !found)
@@ -343,7 +358,8 @@ static enum status end_alignment(struct server_run *r, struct error *err)
 
     if (r->outcome == OUTCOME_COMPLETED && a.transcript != NULL)
         s = aligned_keep(r->in->home, &r->in->listed.ids,
-                         &(struct aligned_result){a.about->name, a.transcript, a.places},
+                         &(struct aligned_result){a.about->name, a.transcript, a.places,
+                                                  alignment_labelled(a.about)},
                          &unwritten);
     if (s == STATUS_OK)
         s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,

@@ -31,17 +31,17 @@ bool align_course_fits(uint32_t members, const uint32_t *size, uint32_t chunk)
 }
 
 void align_course_init(struct align_course *c, uint32_t members, const uint32_t *size,
-                       uint32_t chunk)
+                       uint32_t chunk, bool labelled)
 {
     CHECK(align_course_fits(members, size, chunk));
-    *c = (struct align_course){.members = members, .chunk = chunk};
+    *c = (struct align_course){.members = members, .chunk = chunk, .labelled = labelled};
     memcpy(c->size, size, members * sizeof *size);
     c->chunks = (longest(members, size) + chunk - 1) / chunk;
 }
 
 uint32_t align_steps(const struct align_course *c)
 {
-    return (2 * c->members + 2) * c->chunks;
+    return (c->labelled ? c->members + 3 : 2 * c->members + 2) * c->chunks;
 }
 
 struct align_at align_at(const struct align_course *c, uint32_t step)
@@ -53,11 +53,16 @@ struct align_at align_at(const struct align_course *c, uint32_t step)
     if (stage < n) {
         at.part = ALIGN_RAISE;
         at.stage = stage;
+    } else if (stage == n && c->labelled) {
+        at.part = ALIGN_HOME;
+        at.stage = n;
     } else if (stage == n) {
         at.part = ALIGN_COLLECT;
     } else if (stage == n + 1) {
         at.part = ALIGN_TELL;
-    } else if (stage < 2 * n + 2) {
+    } else if (stage == n + 2 && c->labelled) {
+        at.part = ALIGN_AGREE;
+    } else if (stage < 2 * n + 2 && !c->labelled) {
         at.part = ALIGN_RETURN;
         at.stage = stage - n - 2;
     } else {
@@ -66,32 +71,49 @@ struct align_at align_at(const struct align_course *c, uint32_t step)
     return at;
 }
 
+/* Lists go forward around the ring in these, and backward in RETURN. */
+static bool goes_forward(const struct align_at *at)
+{
+    return at->part == ALIGN_RAISE || at->part == ALIGN_HOME;
+}
+
 uint32_t align_list(const struct align_course *c, const struct align_at *at, uint32_t k)
 {
     const uint32_t n = c->members;
 
-    if (at->part == ALIGN_RAISE)
+    if (goes_forward(at))
         return (k + n - at->stage) % n;
     return (k + 1 + at->stage) % n; /* in COLLECT stage is 0 */
 }
 
 uint32_t align_receiver(const struct align_course *c, const struct align_at *at, uint32_t k)
 {
-    if (at->part == ALIGN_RAISE)
+    if (goes_forward(at))
         return (k + 1) % c->members;
     return at->part == ALIGN_COLLECT ? 0 : (k + c->members - 1) % c->members;
 }
 
 uint32_t align_sender(const struct align_course *c, const struct align_at *at, uint32_t k)
 {
-    CHECK(at->part == ALIGN_RAISE || at->part == ALIGN_RETURN);
-    return at->part == ALIGN_RAISE ? (k + c->members - 1) % c->members : (k + 1) % c->members;
+    CHECK(goes_forward(at) || at->part == ALIGN_RETURN);
+    return goes_forward(at) ? (k + c->members - 1) % c->members : (k + 1) % c->members;
 }
 
 bool align_hands(const struct align_at *at)
 {
     return at->part == ALIGN_COLLECT ||
-           ((at->part == ALIGN_RAISE || at->part == ALIGN_RETURN) && at->stage > 0);
+           ((goes_forward(at) || at->part == ALIGN_RETURN) && at->stage > 0);
+}
+
+bool align_shows_tallies(const struct align_course *c, const struct align_at *at, uint32_t *stage)
+{
+    *stage = at->part == ALIGN_COLLECT ? c->members - 1 : at->stage - 1;
+    return at->first && (at->part == ALIGN_COLLECT || (goes_forward(at) && at->stage > 0));
+}
+
+bool align_shows_words(const struct align_at *at)
+{
+    return at->first && (at->part == ALIGN_AGREE || (at->part == ALIGN_RETURN && at->stage == 0));
 }
 
 uint32_t align_range(const struct align_course *c, uint32_t size, uint32_t chunk, uint32_t *from)
@@ -106,9 +128,11 @@ size_t align_entry_bytes(enum align_part part)
 {
     switch (part) {
     case ALIGN_RAISE:
+    case ALIGN_HOME:
     case ALIGN_COLLECT: return ALIGN_POINT_BYTES;
     case ALIGN_TELL: return ALIGN_PREFIX_BYTES;
     case ALIGN_RETURN: return ALIGN_PLACE_BYTES;
+    case ALIGN_AGREE:
     case ALIGN_OVER: break;
     }
     return 0;

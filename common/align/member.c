@@ -3,6 +3,7 @@
  */
 #include "common/align/member.h"
 
+#include "common/align/told.h"
 #include "common/base/check.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
@@ -22,6 +23,9 @@ struct align_member {
     unsigned threads;
     struct rng rng;
     struct tally_key key;
+    /* What raises the own list, as it leaves and as it comes home: their product is the key; of
+     * common rows the key and nothing. */
+    uint8_t leaving[GROUP_BYTES], homing[GROUP_BYTES];
     uint8_t *list, *next;     /* what it gives; what it makes of what it is given */
     uint8_t sum[GROUP_BYTES]; /* of the points of this stage so far: as given, of stage 0 as made */
     bool summed;              /* there are any */
@@ -122,7 +126,9 @@ static bool raise_chunk(struct align_member *m, const struct align_at *at, const
                         uint32_t from, uint32_t n)
 {
     uint8_t sums[ALIGN_CHUNK / BLOCK * GROUP_BYTES];
-    struct raising r = {.key = m->key.secret,
+    struct raising r = {.key = at->part == ALIGN_HOME ? m->homing
+                               : at->stage == 0       ? m->leaving
+                                                      : m->key.secret,
                         .from = given,
                         .rows = at->stage == 0 ? m->rows + (size_t)from * ALIGN_ROW_BYTES : NULL,
                         .to = m->next + (size_t)from * GROUP_BYTES,
@@ -135,13 +141,14 @@ static bool raise_chunk(struct align_member *m, const struct align_at *at, const
 
 /* --- the end of a stage --- */
 
+/* Of labelled rows each owner has to know its own again: others leave them as they stand. */
 static void shuffle(struct align_member *m, uint32_t stage, uint32_t n)
 {
     uint32_t *order = m->shuffle[stage];
 
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
-    for (uint32_t i = n; i > 1; i--) {
+    for (uint32_t i = n; i > 1 && (stage == 0 || !m->course.labelled); i--) {
         const uint32_t j = (uint32_t)rng_below(&m->rng, i), other = order[j];
 
         order[j] = order[i - 1];
@@ -177,6 +184,24 @@ static enum status wrong(struct align_member *m, uint32_t who, struct error *err
     return error_set(err, STATUS_PROTOCOL, "%s", what);
 }
 
+/* The own list, as it stands in the table, once it is the sum that it was let go with. */
+static enum status end_home(struct align_member *m, struct error *err)
+{
+    const uint32_t n = m->course.members, before = (m->self + n - 1) % n,
+                   size = m->course.size[m->self];
+    const uint32_t *order = m->shuffle[0];
+
+    m->summed = false;
+    if (memcmp(m->sum, m->tallies + (size_t)before * TALLY_BYTES + TALLY_OUT, GROUP_BYTES) != 0)
+        return wrong(m, before, err, "brings another list home than the one that it raised");
+    for (uint32_t i = 0; i < size; i++)
+        memcpy(m->list + (size_t)order[i] * GROUP_BYTES, m->next + (size_t)i * GROUP_BYTES,
+               GROUP_BYTES);
+    if (m->self == 0)
+        told_of(m->told, m->list, size);
+    return STATUS_OK;
+}
+
 static enum status take_points(struct align_member *m, const struct align_at *at,
                                const uint8_t *given, struct error *err)
 {
@@ -187,6 +212,8 @@ static enum status take_points(struct align_member *m, const struct align_at *at
     if (!raise_chunk(m, at, given, from, n))
         return wrong(m, align_sender(&m->course, at, m->self), err,
                      "not all that should be points of a list are points");
+    if (at->last && at->part == ALIGN_HOME)
+        return end_home(m, err);
     if (at->last && end_raising(m, at) != STATUS_OK)
         return wrong(m, align_sender(&m->course, at, m->self), err,
                      "the points of a list come to nothing");
@@ -195,8 +222,18 @@ static enum status take_points(struct align_member *m, const struct align_at *at
 
 /* --- places --- */
 
+/* Whose rows are among the labelled ones each side finds alone. */
+static enum status find_labelled(struct align_member *m, struct error *err)
+{
+    if (!told_in_order(m->told, m->common))
+        return wrong(m, 0, err, "labelled rows that stand in no order");
+    for (uint32_t i = 0; i < m->course.size[m->self]; i++)
+        m->places[i] = told_place(m->told, m->common, m->list + (size_t)i * GROUP_BYTES);
+    return STATUS_OK;
+}
+
 static enum status take_prefixes(struct align_member *m, const struct align_at *at,
-                                 const uint8_t *given, size_t n)
+                                 const uint8_t *given, size_t n, struct error *err)
 {
     uint8_t word[4];
     struct digest d;
@@ -214,7 +251,7 @@ static enum status take_prefixes(struct align_member *m, const struct align_at *
     digest_update(&d, m->told, (size_t)m->common * ALIGN_PREFIX_BYTES);
     digest_final(&d, m->transcript);
     digest_deinit(&d);
-    return STATUS_OK;
+    return m->course.labelled ? find_labelled(m, err) : STATUS_OK;
 }
 
 /* Each place once, and nothing else. */
@@ -277,10 +314,12 @@ enum status align_member_take(struct align_member *m, uint32_t step, const uint8
 
     CHECK(n == align_member_expects(m, step));
     switch (at.part) {
-    case ALIGN_RAISE: return take_points(m, &at, given, err);
-    case ALIGN_TELL: return take_prefixes(m, &at, given, n);
+    case ALIGN_RAISE:
+    case ALIGN_HOME: return take_points(m, &at, given, err);
+    case ALIGN_TELL: return take_prefixes(m, &at, given, n, err);
     case ALIGN_RETURN: return take_places(m, &at, given, err);
-    case ALIGN_COLLECT: break;
+    case ALIGN_COLLECT:
+    case ALIGN_AGREE: break;
     case ALIGN_OVER: CHECK(!"there is no such step");
     }
     return STATUS_OK;
@@ -293,7 +332,8 @@ size_t align_member_expects(const struct align_member *m, uint32_t step)
     const struct align_at at = align_at(&m->course, step);
     uint32_t from, size;
 
-    if (at.part == ALIGN_COLLECT || (at.part == ALIGN_RAISE && at.stage == 0))
+    if (at.part == ALIGN_COLLECT || at.part == ALIGN_AGREE ||
+        (at.part == ALIGN_RAISE && at.stage == 0))
         return 0;
     size = at.part == ALIGN_TELL ? m->common : m->course.size[align_list(&m->course, &at, m->self)];
     return align_range(&m->course, size, at.chunk, &from) * align_entry_bytes(at.part);
@@ -377,10 +417,12 @@ enum status align_member_check(struct align_member *m, uint32_t stage, const uin
 
 enum status align_member_common(struct align_member *m, uint32_t common, struct error *err)
 {
-    for (uint32_t k = 0; k < m->course.members; k++) {
+    for (uint32_t k = 0; k < m->course.members && !m->course.labelled; k++) {
         if (common > m->course.size[k])
             return wrong(m, 0, err, "more common rows than a list has");
     }
+    if (m->course.labelled && common != m->course.size[0])
+        return wrong(m, 0, err, "not as many labelled rows as it lists");
     if (m->told_common && common != m->common)
         return wrong(m, 0, err, "another number of common rows than before");
     m->told_common = true;
@@ -403,7 +445,36 @@ const uint32_t *align_member_places(const struct align_member *m)
     return m->places;
 }
 
+size_t align_member_tells(const struct align_member *m, uint32_t chunk, uint8_t *out)
+{
+    uint32_t from;
+    const size_t n = align_range(&m->course, m->course.size[0], chunk, &from);
+
+    CHECK(m->self == 0 && m->course.labelled);
+    memcpy(out, m->told + (size_t)from * ALIGN_PREFIX_BYTES, n * ALIGN_PREFIX_BYTES);
+    return n * ALIGN_PREFIX_BYTES;
+}
+
 /* --- life --- */
+
+static enum status draw_keys(struct align_member *m)
+{
+    uint8_t random[GROUP_RANDOM_BYTES];
+    enum status s;
+
+    rng_fill(&m->rng, random, sizeof random);
+    if (m->course.labelled) {
+        group_scalar(m->leaving, random);
+        rng_fill(&m->rng, random, sizeof random);
+        group_scalar(m->homing, random);
+        s = tally_key_product(&m->key, m->leaving, m->homing);
+    } else {
+        s = tally_key_init(&m->key, random);
+        memcpy(m->leaving, m->key.secret, sizeof m->leaving);
+    }
+    secret_wipe(random, sizeof random);
+    return s;
+}
 
 static enum status make_room(struct align_member *m)
 {
@@ -432,7 +503,6 @@ static enum status make_room(struct align_member *m)
 enum status align_member_new(struct align_member **out, const struct align_setup *setup)
 {
     struct align_member *m = secret_alloc(1, sizeof *m);
-    uint8_t random[GROUP_RANDOM_BYTES];
     enum status s;
 
     if (m == NULL)
@@ -448,11 +518,8 @@ enum status align_member_new(struct align_member **out, const struct align_setup
         s = rng_init_system(&m->rng);
     if (s == STATUS_OK)
         s = make_room(m);
-    if (s == STATUS_OK) {
-        rng_fill(&m->rng, random, sizeof random);
-        s = tally_key_init(&m->key, random);
-        secret_wipe(random, sizeof random);
-    }
+    if (s == STATUS_OK)
+        s = draw_keys(m);
     if (s == STATUS_OK)
         *out = m;
     else

@@ -8,6 +8,7 @@
  *   step of      is given                    gives, for the next step
  *   raise 0      nothing                     points of its own list, raised by it
  *   raise s      points                      the same, raised by it and shuffled
+ *   home         points                      (its own list is back, raised by everybody)
  *   collect      nothing                     points of the last list that it raised
  *   tell         prefixes                    nothing
  *   return r     places                      the same, in the order before its shuffle
@@ -19,6 +20,10 @@
  */
 #ifndef COLONNADE_ALIGN_MEMBER_H
 #define COLONNADE_ALIGN_MEMBER_H
+
+/* Of labelled rows a member raises the lists of others by its key x, and does not shuffle them; its
+ * own by r first and by x / r at home.  So nobody but the owner ever has a point of it that
+ * everybody has raised, and which of its rows are among the server's each side finds alone. */
 
 #include "common/align/course.h"
 #include "common/align/tally.h"
@@ -57,16 +62,19 @@ const uint8_t *align_member_tally(const struct align_member *m);
 /* Everybody's of that stage, by member, this one's among them. */
 enum status align_member_check(struct align_member *m, uint32_t stage, const uint8_t *tallies,
                                struct error *err) MUST_USE;
-/* How many points are in all lists: before the first step of `tell`. */
+/* How many points are told: before the first step of `tell`. */
 enum status align_member_common(struct align_member *m, uint32_t common,
                                 struct error *err) MUST_USE;
 uint32_t align_member_blamed(const struct align_member *m);
 
 /* A digest of all that everybody should have seen alike so far. */
 const uint8_t *align_member_transcript(const struct align_member *m);
-/* Once all steps are taken: for each row of the own list its place among the common ones, or
+/* Once all steps are taken: for each row of the own list its place among those told, or
  * ALIGN_NOWHERE. */
 const uint32_t *align_member_places(const struct align_member *m);
+/* Of labelled rows, once the list is home: a chunk of what the server tells, prefixes of its own
+ * points in their order.  Returns the bytes. */
+size_t align_member_tells(const struct align_member *m, uint32_t chunk, uint8_t *out);
 
 /* For who compares lists: the sum of n points, on all threads.  False: one is none. */
 bool align_sum(uint8_t sum[GROUP_BYTES], const uint8_t *points, size_t n, unsigned threads);

@@ -19,6 +19,18 @@ enum status tally_key_init(struct tally_key *k, const uint8_t random[GROUP_RANDO
     return STATUS_CRYPTO;
 }
 
+enum status tally_key_product(struct tally_key *k, const uint8_t a[GROUP_BYTES],
+                              const uint8_t b[GROUP_BYTES])
+{
+    static const uint8_t nothing[GROUP_BYTES];
+
+    group_scalar_add_product(k->secret, nothing, a, b);
+    if (group_raise_base(k->public, k->secret))
+        return STATUS_OK;
+    tally_key_wipe(k);
+    return STATUS_CRYPTO;
+}
+
 void tally_key_wipe(struct tally_key *k)
 {
     secret_wipe(k, sizeof *k);

@@ -37,6 +37,9 @@ struct tally_key {
 
 /* Of GROUP_RANDOM_BYTES that serve for nothing else. */
 enum status tally_key_init(struct tally_key *k, const uint8_t random[GROUP_RANDOM_BYTES]) MUST_USE;
+/* The key a b. */
+enum status tally_key_product(struct tally_key *k, const uint8_t a[GROUP_BYTES],
+                              const uint8_t b[GROUP_BYTES]) MUST_USE;
 void tally_key_wipe(struct tally_key *k);
 
 /* session: 32 bytes. */

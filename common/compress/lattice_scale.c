@@ -6,6 +6,7 @@
 #include "common/compress/lattice_scale.h"
 
 #include "common/base/clones.h"
+#include "common/base/golden.h"
 #include "common/compress/lattice_run.h"
 #include "common/compress/lattice_stream.h"
 
@@ -190,9 +191,11 @@ WIDE_CLONES static void errors(float sum[restrict LATTICE_LANES],
         }
 }
 
-/* The squared error of the message, as the sample has it, under this scale. */
-static double trial(struct sample *s, double scale)
+/* The squared error of the message, as the sample has it, under the scale of this logarithm. */
+static double trial(void *sample, double log_scale)
 {
+    struct sample *s = sample;
+    const double scale = exp(log_scale);
     const size_t groups = (s->blocks + LATTICE_LANES - 1) / LATTICE_LANES;
     float sum[LATTICE_LANES];
     double total = 0;
@@ -212,37 +215,16 @@ struct found {
     double scale, error;
 };
 
-/* Golden section on log scale between low and high: the best scale tried. */
-static struct found search(struct sample *s, double low, double high, int trials)
-{
-    const double golden = (sqrt(5) - 1) / 2;
-    double a = log(low), b = log(high), c = b - golden * (b - a), d = a + golden * (b - a);
-    double at_c = trial(s, exp(c)), at_d = trial(s, exp(d));
-
-    for (int k = 2; k < trials; k++) {
-        if (at_c <= at_d) {
-            b = d;
-            d = c;
-            at_d = at_c;
-            c = b - golden * (b - a);
-            at_c = trial(s, exp(c));
-        } else {
-            a = c;
-            c = d;
-            at_c = at_d;
-            d = a + golden * (b - a);
-            at_d = trial(s, exp(d));
-        }
-    }
-    return at_c <= at_d ? (struct found){exp(c), at_c} : (struct found){exp(d), at_d};
-}
-
+/* The best scale tried between low and high. */
 static struct found search_region(struct sample *s, enum plan_encoding kind, uint32_t bits,
                                   bool square, double low, double high)
 {
+    struct golden best;
+
     lattice_cell_of(&s->cell, kind, bits, square);
     lattice_run_dither(&s->cell, &s->run, s->t, s->blocks);
-    return search(s, low, high, square ? TRIALS_SQUARE : TRIALS_ROUND);
+    best = golden_search(trial, s, log(low), log(high), square ? TRIALS_SQUARE : TRIALS_ROUND);
+    return (struct found){exp(best.at), best.value};
 }
 
 void lattice_scale_fit(struct lattice_fit *fit, enum plan_encoding kind, uint32_t bits,

@@ -69,6 +69,7 @@ struct config_inject {
 /* Predictions on request. */
 struct config_serve {
     uint32_t rows, waiting, deadline_ms, idle_ms;
+    uint64_t client_rows_day; /* that one client has parties asked for; 0: any */
 };
 
 enum { CONFIG_ALIGN_NAME_MAX = 40, CONFIG_ALIGN_COLUMNS_MAX = 16 };
@@ -77,6 +78,9 @@ enum config_unicode { CONFIG_UNICODE_NFC, CONFIG_UNICODE_NFKC, CONFIG_UNICODE_NO
 /* Of an id that is there twice. */
 enum config_duplicates { CONFIG_DUPLICATES_REFUSE, CONFIG_DUPLICATES_FIRST, CONFIG_DUPLICATES_ALL };
 
+/* Which rows an alignment ends with: those of all sides, or all of the server's. */
+enum config_rows { CONFIG_ROWS_COMMON, CONFIG_ROWS_LABELLED, CONFIG_ROWS_N };
+
 /* The ids that this side aligns with the others', and what it lets them learn. */
 struct config_align {
     char table[CONFIG_PATH_MAX]; /* "": none; takes part in no alignment */
@@ -84,7 +88,9 @@ struct config_align {
     bool trim, fold;
     enum config_unicode unicode;
     enum config_duplicates duplicates;
-    uint32_t patience_ms; /* server: for one step */
+    uint32_t patience_ms;           /* server: for one step */
+    enum config_rows rows;          /* server: where a job does not say */
+    bool rows_taken[CONFIG_ROWS_N]; /* party: kinds that it takes part in */
     uint32_t ids_max, all_max, times_max, result_min;
 };
 
@@ -155,6 +161,7 @@ struct config_policy {
     uint64_t releases_record, releases_total;               /* 0: no limit */
     uint32_t shares_mib;                                    /* 0: no limit */
     uint32_t unknown_ids;                /* that predictions may ask for, over all jobs */
+    uint32_t unknown_ids_day;            /* of these a day takes off; 0: none */
     uint32_t predict_rows;               /* of one job of predictions, at most; 0: any */
     uint32_t contribute_rows;            /* of one job of contributions, at most; 0: none */
     uint32_t contribute_columns;         /* the first ones, that one may mix up */

@@ -20,7 +20,7 @@
 
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
 static const char *const trains[] = {"raw", "frozen", "dp", NULL};
-static const char *const scales[] = {"fit", "none", NULL};
+static const char *const scales[] = {"fit", "none", "dp", NULL};
 static const char *const adversaries[] = {"server",      "server+1", "server+t",
                                           "all_but_one", "party",    NULL};
 static const char *const adjacencies[] = {"record_frozen", "record_dp",  "record_raw",
@@ -42,10 +42,11 @@ static const struct key identity_keys[] = {
 
 static const char *const unicodes[] = {"nfc", "nfkc", "none", NULL};
 static const char *const duplicates[] = {"refuse", "first", "all", NULL};
+static const char *const aligned_rows[] = {"common", "labelled", NULL};
 
 /* Of either side: the server lists ids, too, and is a member like any other. */
 static const struct key align_keys[] = {
-    {"align.table", KEY_PATH, ALIGN(table), .fallback = "",
+    {"align.table", KEY_SOURCE, ALIGN(table), .fallback = "",
      .help = "A table with the ids that a job of alignment compares with the others' (docs/"
              "aligning.md), in any order and spelling; left out: this side takes part in none."},
     {"align.key", KEY_TEXT, ALIGN(key), .fallback = "",
@@ -83,7 +84,21 @@ static const struct key policy_align_keys[] = {
              "told."},
 };
 
+static const struct key policy_align_party_keys[] = {
+    {"policy.align.rows", KEY_SET, ALIGN(rows_taken), .choices = aligned_rows,
+     .fallback = "[common]",
+     .help =
+         "Kinds of alignments that this side takes part in: of the rows that all sides have, or "
+         "of all that the server has labels of, which this party is then told of its own."},
+};
+
 static const struct key align_server_keys[] = {
+    {"align.rows", KEY_CHOICE, ALIGN(rows), .choices = aligned_rows, .fallback = "common",
+     .help =
+         "The rows of an alignment that does not say itself: common: those that all sides have; "
+         "labelled: all of align.table here, a party without a row standing in with its absent "
+         "constant.  Each party learns which of its own rows are among them, and nobody whose "
+         "else they are."},
     {"align.patience_ms", KEY_U32, ALIGN(patience_ms), .lo = 1000, .hi = 604800000,
      .fallback = "120000",
      .help = "Milliseconds that one step of an alignment waits for a side: raising 16384 points "
@@ -201,8 +216,14 @@ static const struct key server_keys[] = {
      .help = "Milliseconds in which a request is answered, with what there is by then; it may ask "
              "for fewer."},
     {"serve.idle_ms", KEY_U32, SERVER(serve.idle_ms), .lo = 1, .hi = 604800000, .fallback = "30000",
-     .help = "Milliseconds without a request after which an open job ends; at most the plan's "
-             "protocol.patience_ms."},
+     .help = "Milliseconds without a request after which an open job ends; at most half of the "
+             "plan's protocol.patience_ms."},
+    {"serve.client_rows_per_day", KEY_U64, SERVER(serve.client_rows_day), .lo = 0, .hi = COUNT_MAX,
+     .fallback = "0",
+     .help = "Rows that parties are asked for on behalf of one client in 24 hours, so that none "
+             "uses up what their policies have for all (policy.predict.max_unknown, "
+             "max_rows_per_day); kept answers are none, nor is what the operator's token asks "
+             "for; 0: any number."},
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},
@@ -294,8 +315,9 @@ static const struct key party_keys[] = {
          "What each column is and how it becomes features, as vfl prepare writes it for a person "
          "to change; left out: found out from the training rows."},
     {"data.scale", KEY_SCALE, PARTY(scale), .choices = scales, .fallback = "fit",
-     .help = "Standardise columns by the training rows (fit), not at all (none), or by a file of "
-             "name,mean,sd. What is beyond 1e12 in size after that is cut off there."},
+     .help = "Standardise columns by the training rows (fit), by what data.schema's statistics: dp "
+             "draws of them (dp), not at all (none), or by a file of name,mean,sd. What is beyond "
+             "1e12 in size after that is cut off there."},
     {"data.scale_given", KEY_BOOL, PARTY(scale_given), .fallback = "false",
      .help = "The file of data.scale was made without these records: of other data, or of what "
              "everybody may know.  Without that word a file counts like fit, every release shows "
@@ -329,7 +351,7 @@ static const struct key party_keys[] = {
          "raw: the bottom trains on the bare records, and a claim for one of them counts every "
          "release. frozen: it keeps its first weights. dp: each local step clips every sample's "
          "gradient and adds Gaussian noise. Under frozen and dp a claim for a record counts its "
-         "own releases (and under dp its local steps), if data.scale is none or given."},
+         "own releases (and under dp its local steps), if data.scale is none, dp or given."},
     {"model.clip", KEY_REAL, PARTY(clip), .lo = 0, .hi = 1e6, .lo_open = true, .fallback = "1",
      .help = "G: the largest l2 norm of one sample's gradient of all weights of this bottom; dp."},
     {"model.noise", KEY_REAL, PARTY(noise), .lo = 0, .hi = 1e6, .fallback = "0",
@@ -384,13 +406,17 @@ static const struct key party_keys[] = {
     {"policy.predict.max_rows_per_day", KEY_U64, PARTY(policy.predict_rows_day), .lo = 0,
      .hi = COUNT_MAX, .fallback = "0",
      .help = "Rows that predictions of all jobs may ask for in a day of UTC, those that are asked "
-             "for again too (state/asked counts them); 0: no limit."},
+             "for again too (the ledger counts them); 0: no limit."},
     {"policy.predict.max_rows", KEY_U32, PARTY(policy.predict_rows), .lo = 0, .hi = 1u << 24,
      .fallback = "0", .help = "Rows that one job of predictions may ask for; 0: no limit."},
     {"policy.predict.max_unknown", KEY_U32, PARTY(policy.unknown_ids), .lo = 0, .hi = 1u << 30,
      .fallback = "1000",
      .help = "Ids that predictions may ask for and data.predict does not have, over all jobs: each "
-             "answer tells that this party has no such row (state/unknown counts them)."},
+             "answer tells that this party has no such row (the ledger counts them)."},
+    {"policy.predict.unknown_per_day", KEY_U32, PARTY(policy.unknown_ids_day), .lo = 0,
+     .hi = 1u << 30, .fallback = "100",
+     .help = "How many of those counted for max_unknown each day of UTC takes off; 0: none, until "
+             "--asked-forget."},
     {"policy.contribute.max_rows", KEY_U32, PARTY(policy.contribute_rows), .lo = 0, .hi = 1u << 24,
      .fallback = "0",
      .help = "Rows that one job of contributions may ask for, each many times over; 0: this party "
@@ -417,11 +443,12 @@ static const struct key party_keys[] = {
 
 const struct key_table config_keys_party = {
     .name = "party",
-    .parts = 7,
+    .parts = 8,
     .part = {{ROWS(party_address_keys), 0},
              {ROWS(identity_keys), PARTY(identity)},
              {ROWS(party_keys), 0},
              {ROWS(policy_align_keys), PARTY(align)},
+             {ROWS(policy_align_party_keys), PARTY(align)},
              {ROWS(align_keys), PARTY(align)},
              {ROWS(inject_keys), PARTY(inject)},
              {ROWS(inject_both_keys), PARTY(inject)}},

@@ -125,7 +125,7 @@ enum status aligned_free(const char *state, const char *name, struct error *err)
     return access(path, F_OK) != 0
                ? STATUS_OK
                : error_set(err, STATUS_CONFIG,
-                           "%s is there already: replace: true would replace it", path);
+                           "alignment %s is there already: replace: true replaces it", name);
 }
 
 enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t most,
@@ -165,12 +165,12 @@ static enum status print_header(struct buf *out, const struct aligned *a, const 
     enum status s;
 
     digest_hex(hex, a->transcript, DIGEST_BYTES);
-    s = buf_printf(
-        out,
-        "alignment 2\nname %s\ntranscript %s\ncommon %u\nkey %s\nform columns=%u trim=%d "
-        "fold=%d unicode=%u duplicates=%u\n",
-        a->name, hex, a->n, as->key[0] == 0 ? "id" : as->key, a->columns, as->trim, as->fold,
-        (unsigned)as->unicode, (unsigned)as->duplicates);
+    s = buf_printf(out,
+                   "alignment 2\nname %s\ntranscript %s\n%s %u\nkey %s\nform columns=%u trim=%d "
+                   "fold=%d unicode=%u duplicates=%u\n",
+                   a->name, hex, a->labelled ? "labelled" : "common", a->n,
+                   as->key[0] == 0 ? "id" : as->key, a->columns, as->trim, as->fold,
+                   (unsigned)as->unicode, (unsigned)as->duplicates);
     if (s != STATUS_OK)
         return s;
     digest_all(sum, out, rows, n);
@@ -181,22 +181,23 @@ static enum status print_header(struct buf *out, const struct aligned *a, const 
 /* What sscanf lets pass and is not canonical shows when it is printed again. */
 static bool read_header(struct aligned *a, const char *text, size_t *bytes)
 {
-    char hex[DIGEST_HEX_CHARS + 1];
+    char hex[DIGEST_HEX_CHARS + 1], rows[9] = "";
     unsigned trim, fold, unicode, duplicates;
     int end = 0;
     const int n = sscanf(text,
-                         "alignment 2\nname %40[a-z0-9-]\ntranscript %64[0-9a-f]\ncommon %9u\nkey "
+                         "alignment 2\nname %40[a-z0-9-]\ntranscript %64[0-9a-f]\n%8[a-z] %9u\nkey "
                          "%127[^\n]\nform columns=%2u trim=%1u fold=%1u unicode=%1u "
                          "duplicates=%1u\nsum %*64[0-9a-f]%n",
-                         a->name, hex, &a->n, a->as.key, &a->columns, &trim, &fold, &unicode,
+                         a->name, hex, rows, &a->n, a->as.key, &a->columns, &trim, &fold, &unicode,
                          &duplicates, &end);
 
-    a->as.trim = n == 9 && trim != 0;
-    a->as.fold = n == 9 && fold != 0;
-    a->as.unicode = (enum config_unicode)(n == 9 ? unicode : 0);
-    a->as.duplicates = (enum config_duplicates)(n == 9 ? duplicates : 0);
+    a->labelled = strcmp(rows, "labelled") == 0;
+    a->as.trim = n == 10 && trim != 0;
+    a->as.fold = n == 10 && fold != 0;
+    a->as.unicode = (enum config_unicode)(n == 10 ? unicode : 0);
+    a->as.duplicates = (enum config_duplicates)(n == 10 ? duplicates : 0);
     *bytes = (size_t)end + 2;
-    return n == 9 && end > 0 && text[end] == '\n' && text[end + 1] == '\n' &&
+    return n == 10 && end > 0 && text[end] == '\n' && text[end + 1] == '\n' &&
            digest_from_hex(a->transcript, DIGEST_BYTES, hex) && a->columns >= 1 &&
            a->columns <= CONFIG_ALIGN_COLUMNS_MAX && unicode <= CONFIG_UNICODE_NONE &&
            duplicates <= CONFIG_DUPLICATES_ALL && a->n <= ALIGN_IDS_MAX;
@@ -205,17 +206,19 @@ static bool read_header(struct aligned *a, const char *text, size_t *bytes)
 /* --- results --- */
 
 static enum status print_rows(struct buf *out, const struct idlist *l, const uint32_t *row,
-                              uint32_t common)
+                              uint32_t n)
 {
     enum status s = STATUS_OK;
 
-    for (uint32_t p = 0; p < common && s == STATUS_OK; p++) {
-        const size_t from = l->at[row[p]];
+    for (uint32_t p = 0; p < n && s == STATUS_OK; p++) {
+        const bool there = row[p] != ALIGN_NOWHERE;
+        const size_t from = there ? l->at[row[p]] : 0;
 
-        if (l->as.duplicates == CONFIG_DUPLICATES_ALL)
+        if (there && l->as.duplicates == CONFIG_DUPLICATES_ALL)
             s = buf_printf(out, "%u\t", l->occurrence[row[p]]);
         if (s == STATUS_OK)
-            s = buf_append(out, l->text.data + from, l->at[row[p] + 1] - from);
+            s = there ? buf_append(out, l->text.data + from, l->at[row[p] + 1] - from)
+                      : buf_append(out, "\n", 1);
     }
     return s;
 }
@@ -223,20 +226,24 @@ static enum status print_rows(struct buf *out, const struct idlist *l, const uin
 static enum status print_result(struct buf *out, const struct idlist *l,
                                 const struct aligned_result *r)
 {
-    uint32_t *row = mem_alloc(l->n, sizeof *row);
-    struct aligned a = {.as = l->as, .columns = l->columns};
+    const uint32_t most = r->labelled > l->n ? r->labelled : l->n;
+    uint32_t *row = mem_alloc(most, sizeof *row);
+    struct aligned a = {
+        .as = l->as, .columns = l->columns, .labelled = r->labelled > 0, .n = r->labelled};
     struct buf rows;
     enum status s;
 
     if (row == NULL)
         return STATUS_MEMORY;
+    for (uint32_t p = 0; p < most; p++)
+        row[p] = ALIGN_NOWHERE;
     snprintf(a.name, sizeof a.name, "%s", r->name);
     memcpy(a.transcript, r->transcript, sizeof a.transcript);
     for (uint32_t i = 0; i < l->n; i++) {
         if (r->places[i] == ALIGN_NOWHERE)
             continue;
         row[r->places[i]] = i;
-        a.n++;
+        a.n += r->labelled == 0;
     }
     buf_init(&rows, out->max);
     s = print_rows(&rows, l, row, a.n);
@@ -258,7 +265,7 @@ enum status aligned_keep(const char *state, const struct idlist *l, const struct
 
     if (s != STATUS_OK)
         return s;
-    buf_init(&out, l->text.len + HEADER_MAX + (size_t)l->n * OCCURRENCE_MAX);
+    buf_init(&out, l->text.len + r->labelled + HEADER_MAX + (size_t)l->n * OCCURRENCE_MAX);
     s = print_result(&out, l, r);
     if (s == STATUS_OK)
         s = file_write_atomic(path, out.data, out.len, 0600, err);
@@ -270,11 +277,11 @@ enum status aligned_keep(const char *state, const struct idlist *l, const struct
 
 /* --- read again --- */
 
-/* One line: a spelling, and perhaps a number and a tab before it. */
+/* One line: a spelling, and perhaps a number and a tab before it; or nothing. */
 static bool read_line(struct aligned *a, uint32_t i, size_t from, size_t n)
 {
     const char *line = (const char *)a->text.data + from, *tab = memchr(line, '\t', n);
-    const bool numbered = a->as.duplicates == CONFIG_DUPLICATES_ALL;
+    const bool numbered = a->as.duplicates == CONFIG_DUPLICATES_ALL && (n > 0 || !a->labelled);
     const size_t head = numbered && tab != NULL ? (size_t)(tab - line) + 1 : 0;
 
     a->at[i] = from + head;

@@ -1,14 +1,15 @@
 /* aligned.h -- alignments under state: how many there were, and the last one of each name.
  *
  *   alignments/asked   the server: how many have begun, and in how many something was told
- *   alignments/NAME    the common rows in their order: a header, an empty line, and this side's
- *                      spelling of each id, one a line; under duplicates all, before it, how many
- *                      rows of its id come before, and a tab
+ *   alignments/NAME    the rows in their order: a header, an empty line, and this side's spelling
+ *                      of each id, one a line; under duplicates all, before it, how many rows of
+ *                      its id come before, and a tab; of labelled rows an empty line for each that
+ *                      this side does not have
  *
- * The header says how many there are and the digest of what all sides have seen alike
- * (align_member_transcript): two sides whose files have one digest have one order.  It also says
- * how cells became ids, by which rows of other tables are found (placed.h), and has the digest of
- * all the rest of the file.
+ * The header says how many there are, as `common N` or `labelled N`, and the digest of what all
+ * sides have seen alike (align_member_transcript): two sides whose files have one digest have one
+ * order.  It also says how cells became ids, by which rows of other tables are found (placed.h),
+ * and has the digest of all the rest of the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,6 +45,7 @@ struct aligned_result {
     const char *name;
     const uint8_t *transcript; /* DIGEST_BYTES */
     const uint32_t *places;    /* by row of the list; ALIGN_NOWHERE: it is in none */
+    uint32_t labelled;         /* rows in all, of which this side may lack some; 0: it has all */
 };
 enum status aligned_keep(const char *state, const struct idlist *l, const struct aligned_result *r,
                          struct error *err) MUST_USE;
@@ -54,9 +56,10 @@ struct aligned {
     uint8_t transcript[32];
     struct config_align as; /* key, form and duplicates, and nothing else */
     uint32_t columns, n;
+    bool labelled; /* this side may lack some */
     struct buf text;
     size_t *at;           /* n: where each spelling begins in `text` */
-    uint32_t *size;       /* n: its bytes */
+    uint32_t *size;       /* n: its bytes; 0: this side does not have that row */
     uint32_t *occurrence; /* n: rows of its id that are before */
 };
 /* STATUS_CONFIG: there is none of that name.  STATUS_DATA: it is not as aligned_keep has written

@@ -455,8 +455,68 @@ enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
     return find_of(state, hex, trail, run, err);
 }
 
-enum status models_load_from(const char *state, const struct plan *plan, struct package *p,
-                             struct error *err)
+/* --- models that runs go on from --- */
+
+#define NEEDED "needed."
+
+enum status models_need(const char *state, const char *run, const char *by, struct error *err)
+{
+    char file[sizeof NEEDED + PACKAGE_RUN_MAX], path[PATH_MAX];
+
+    snprintf(file, sizeof file, NEEDED "%s", by[0] != 0 ? by : "alone");
+    path_of(path, state, run, file);
+    return there_is(path) ? STATUS_OK : file_write_atomic(path, "", 0, 0600, err);
+}
+
+/* Is that run one that can be gone on with? */
+static bool is_unfinished(const char *state, const char *by)
+{
+    static const char *const files[] = {"checkpoint.sealed", "checkpoint.before.sealed"};
+    const bool alone = strcmp(by, "alone") == 0;
+    char path[PATH_MAX];
+    bool any = false;
+
+    for (size_t i = 0; i < 2 && !any; i++) {
+        snprintf(path, sizeof path, "%s/%s%s%s%s", state, alone ? "" : "runs/", alone ? "" : by,
+                 alone ? "" : "/", files[i]);
+        any = there_is(path);
+    }
+    return any;
+}
+
+/* What is said by runs that are over goes. */
+static enum status check_needed(const char *state, const char *run, struct error *err)
+{
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    enum status s = STATUS_OK;
+    DIR *d;
+
+    path_of(path, state, run, "");
+    d = opendir(path);
+    if (d == NULL)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    while (s == STATUS_OK && (entry = readdir(d)) != NULL) {
+        const char *by = entry->d_name + strlen(NEEDED);
+
+        if (strncmp(entry->d_name, NEEDED, strlen(NEEDED)) != 0)
+            continue;
+        if (strcmp(by, "alone") != 0 && !models_name(by))
+            continue;
+        if (is_unfinished(state, by))
+            s = error_set(err, STATUS_CONFIG,
+                          "%s/models: a run that is not complete goes on from %s (run %s): finish "
+                          "it, or remove its checkpoint first",
+                          state, run, strcmp(by, "alone") == 0 ? "of this folder" : by);
+        else if (unlinkat(dirfd(d), entry->d_name, 0) != 0)
+            s = error_set(err, STATUS_IO, "%s/%s: %s", path, entry->d_name, strerror(errno));
+    }
+    closedir(d);
+    return s;
+}
+
+enum status models_load_from(const char *state, const struct plan *plan, const char *by,
+                             struct package *p, struct error *err)
 {
     uint8_t trail[DIGEST_BYTES];
     char run[PACKAGE_RUN_MAX + 1] = "";
@@ -472,7 +532,9 @@ enum status models_load_from(const char *state, const struct plan *plan, struct 
                       "training.from: no model of run %s is kept here, or one of another time that "
                       "its plan was played",
                       plan->training.from);
-    return s == STATUS_OK ? models_load(state, run, p, err) : s;
+    if (s == STATUS_OK)
+        s = models_load(state, run, p, err);
+    return s == STATUS_OK ? models_need(state, run, by, err) : s;
 }
 
 enum status models_remove(const char *state, const char *run, struct error *err)
@@ -484,10 +546,12 @@ enum status models_remove(const char *state, const char *run, struct error *err)
         s = find_model(state, run, path, err);
     if (s != STATUS_OK)
         return s;
-    if (strcmp(served, run) == 0)
-        return error_set(err, STATUS_CONFIG,
-                         "%s/models: run %s is in use; go back first, or train another", state,
-                         run);
+    s = check_needed(state, run, err);
+    if (s == STATUS_OK && strcmp(served, run) == 0)
+        s = error_set(err, STATUS_CONFIG,
+                      "%s/models: run %s is in use; go back first, or train another", state, run);
+    if (s != STATUS_OK)
+        return s;
     s = answers_remove(state, run, err); /* first: refused while a job gives them */
     if (s != STATUS_OK)
         return s;

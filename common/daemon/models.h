@@ -41,16 +41,21 @@ enum status models_find(const char *state, const uint8_t plan[DIGEST_BYTES],
                         const uint8_t trail[DIGEST_BYTES], char run[PACKAGE_RUN_MAX + 1],
                         struct error *err) MUST_USE;
 /* The package of the run that a plan goes on from (training.from, training.from_trail): p is
- * initialised.  STATUS_CONFIG: it is not kept here. */
-enum status models_load_from(const char *state, const struct plan *plan, struct package *p,
-                             struct error *err) MUST_USE;
+ * initialised.  STATUS_CONFIG: it is not kept here.  by: as below. */
+enum status models_load_from(const char *state, const struct plan *plan, const char *by,
+                             struct package *p, struct error *err) MUST_USE;
+/* The run of folder state/runs/`by` ("": of the state folder itself) goes on from `run`, which is
+ * not removed while that has a checkpoint: a process that takes it up again reads the model anew.
+ */
+enum status models_need(const char *state, const char *run, const char *by,
+                        struct error *err) MUST_USE;
 /* "" when none is. */
 enum status models_served(const char *state, char run[PACKAGE_RUN_MAX + 1],
                           struct error *err) MUST_USE;
 /* Names in their order; how many, in *n. */
 enum status models_list(const char *state, char (*runs)[PACKAGE_RUN_MAX + 1], size_t max, size_t *n,
                         struct error *err) MUST_USE;
-/* Not the one in use: STATUS_CONFIG. */
+/* Not the one in use, nor one that a run which is not complete needs: STATUS_CONFIG. */
 enum status models_remove(const char *state, const char *run, struct error *err) MUST_USE;
 /* Back to the one that was in use before, which is still there. */
 enum status models_rollback(const char *state, char run[PACKAGE_RUN_MAX + 1],

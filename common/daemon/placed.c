@@ -33,7 +33,7 @@ static int by_row(const void *a, const void *b, void *of)
 
 static uint32_t find_row(const struct placed *p, const uint8_t row[ALIGN_ROW_BYTES])
 {
-    uint32_t low = 0, high = p->file.n;
+    uint32_t low = 0, high = p->there;
 
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2, place = p->order[middle];
@@ -148,7 +148,7 @@ static enum status end(const void *owner, const struct source *s, struct error *
     uint32_t missing = 0, first = 0;
 
     for (uint32_t i = p->file.n; i-- > 0;) {
-        if (p->times[i] > 0)
+        if (p->times[i] > 0 || p->file.size[i] == 0)
             continue;
         first = i;
         missing++;
@@ -158,7 +158,7 @@ static enum status end(const void *owner, const struct source *s, struct error *
     return error_set(err, STATUS_DATA,
                      "%s: it lacks %u of the %u rows of alignment %s, that of place %u first: let "
                      "all sides align again",
-                     s->path, missing, p->file.n, p->file.name, first);
+                     s->path, missing, p->there, p->file.name, first);
 }
 
 /* --- opened --- */
@@ -188,14 +188,18 @@ static enum status index_rows(struct placed *p, struct error *err)
     for (uint32_t i = 0; i < n; i++) {
         uint8_t *row = p->rows + (size_t)i * ALIGN_ROW_BYTES;
 
+        if (p->file.labelled && p->file.size[i] == 0)
+            continue;
         if (!idlist_form_spelling(&p->form, (const char *)p->file.text.data + p->file.at[i],
                                   p->file.size[i], row))
             return error_set(err, STATUS_DATA, "%s: place %u has no id", p->file.path, i);
         idlist_number(row, p->file.occurrence[i]);
-        p->order[i] = i;
+        p->order[p->there++] = i;
     }
-    qsort_r(p->order, n, sizeof *p->order, by_row, p);
-    for (uint32_t i = 1; i < n; i++)
+    if (p->there == 0)
+        return error_set(err, STATUS_DATA, "%s: none of its rows is here", p->file.path);
+    qsort_r(p->order, p->there, sizeof *p->order, by_row, p);
+    for (uint32_t i = 1; i < p->there; i++)
         if (by_row(&p->order[i - 1], &p->order[i], p) == 0)
             return error_set(err, STATUS_DATA, "%s: places %u and %u are one id", p->file.path,
                              p->order[i - 1], p->order[i]);

@@ -20,7 +20,8 @@ struct placed {
     struct places places;
     struct idlist_form form; /* columns: of the source that is read */
     uint8_t *rows;           /* file.n times ALIGN_ROW_BYTES, by place */
-    uint32_t *order;         /* places in the order of rows */
+    uint32_t *order;         /* `there` places in the order of rows */
+    uint32_t there;          /* of file.n: this side does not have the others (absent.h) */
     uint32_t *times;         /* by place: rows of the source so far that are this, or (the first of
                               * an id) of its id */
     struct buf spelling;     /* of the present row */

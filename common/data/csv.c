@@ -245,6 +245,17 @@ static enum status csv_next(struct source *s, bool *more, struct error *err)
     return status;
 }
 
+/* From the first row. */
+static enum status begin_again(struct source *s, struct error *err)
+{
+    struct csv *c = s->state;
+    char *header;
+    size_t n;
+    enum status status = lines_rewind(&c->lines, err);
+
+    return status == STATUS_OK ? next_record(s, &header, &n, err) : status;
+}
+
 /* Lines, of which a row has at least one.  Up to the first that is too short for its delimiters: it
  * is refused when it is read, or inside quotes, and the table then grows as it is filled. */
 static enum status csv_count(struct source *s, size_t *rows, struct error *err)
@@ -259,10 +270,15 @@ static enum status csv_count(struct source *s, size_t *rows, struct error *err)
         if (status != STATUS_OK)
             return status;
     } while (line != NULL && n + 1 >= s->cols && n > 0 && ++*rows < TABLE_ROWS_MAX);
-    status = lines_rewind(&c->lines, err);
-    if (status == STATUS_OK)
-        status = next_record(s, &line, &n, err);
-    return status;
+    return begin_again(s, err);
+}
+
+static enum status csv_digest(struct source *s, uint8_t out[SOURCE_DIGEST_BYTES], struct error *err)
+{
+    struct csv *c = s->state;
+    enum status status = stream_digest(out, &c->lines.stream, err);
+
+    return status == STATUS_OK ? begin_again(s, err) : status;
 }
 
 static void csv_close(struct source *s)
@@ -273,7 +289,8 @@ static void csv_close(struct source *s)
     mem_free(c);
 }
 
-static const struct source_ops csv_ops = {.next = csv_next, .close = csv_close, .count = csv_count};
+static const struct source_ops csv_ops = {
+    .next = csv_next, .close = csv_close, .count = csv_count, .digest = csv_digest};
 
 static char most_frequent(const char *header)
 {

@@ -75,22 +75,26 @@ static bool scan_number(const struct cell *c, double *out)
     return c->kind == CELL_NUMBER && isfinite(c->number);
 }
 
+const char *group_moment(double *time, bool *dated, bool first, const struct cell *c)
+{
+    const bool is_dated = c->kind == CELL_TEXT && when_scan_seconds(c->text, c->n, time);
+
+    if (first)
+        *dated = is_dated;
+    if (*dated ? is_dated : scan_number(c, time))
+        return NULL;
+    return *dated   ? "not a time (YYYY-MM-DD HH:MM:SS)"
+           : !first ? "not a number"
+                    : "neither a number nor a time (YYYY-MM-DD HH:MM:SS)";
+}
+
 static enum status take_time(struct reading *r, size_t row, struct error *err)
 {
-    const struct cell *c = &r->source.cell[r->column];
-    double *time = &r->moment[row].time;
-    const bool dated = c->kind == CELL_TEXT && when_scan_seconds(c->text, c->n, time);
+    const char *reason =
+        group_moment(&r->moment[row].time, &r->dated, r->rows == 0, &r->source.cell[r->column]);
 
-    if (r->rows == 0)
-        r->dated = dated;
     r->moment[row].row = (uint32_t)row;
-    if (r->dated ? dated : scan_number(c, time))
-        return STATUS_OK;
-    return source_fault(&r->source, r->column,
-                        r->dated      ? "not a time (YYYY-MM-DD HH:MM:SS)"
-                        : r->rows > 0 ? "not a number"
-                                      : "neither a number nor a time (YYYY-MM-DD HH:MM:SS)",
-                        err);
+    return reason == NULL ? STATUS_OK : source_fault(&r->source, r->column, reason, err);
 }
 
 static enum status take_name(struct reading *r, size_t row, struct error *err)

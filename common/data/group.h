@@ -45,6 +45,9 @@ size_t group_at_odds(const struct group *g, const struct table *a, const struct 
  * times, and of ids where these are the same. */
 enum status group_places(uint32_t **place, const struct group_from *from, const struct table *t,
                          struct error *err) MUST_USE;
+/* When one row was, by the cell that says so: seconds where *dated, which the first row decides,
+ * else its number.  NULL, or why the cell is refused. */
+const char *group_moment(double *time, bool *dated, bool first, const struct cell *c);
 void group_deinit(struct group *g); /* safe on a zeroed struct */
 
 const char *group_name(const struct group *g, size_t row);

@@ -73,18 +73,37 @@ static size_t compose(uint8_t out[NORMAL_OUT_MAX], utf8proc_int32_t *points, siz
     return (size_t)got;
 }
 
-size_t normal_text(uint8_t out[NORMAL_OUT_MAX], const char *text, size_t n,
+/* Of at most NORMAL_OUT_MAX bytes. */
+static size_t make(uint8_t out[NORMAL_OUT_MAX], const char *text, size_t n,
                    const struct normal_rule *rule)
 {
     utf8proc_int32_t points[POINTS_MAX + 1];
     utf8proc_ssize_t got;
     size_t written;
 
-    if (n > NORMAL_TEXT_MAX)
-        return SIZE_MAX;
     got = utf8proc_decompose((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, points,
                              POINTS_MAX, options_of(rule));
     written = got < 0 || got > POINTS_MAX ? SIZE_MAX : compose(out, points, (size_t)got, rule);
     secret_wipe(points, sizeof points);
     return written;
+}
+
+/* What is folded is composed before: an iota below a letter becomes one behind it, so marks that
+ * stand in another order have to be in theirs by then. */
+size_t normal_text(uint8_t out[NORMAL_OUT_MAX], const char *text, size_t n,
+                   const struct normal_rule *rule)
+{
+    const struct normal_rule unfolded = {.trim = rule->trim, .form = rule->form};
+    uint8_t composed[NORMAL_OUT_MAX];
+    size_t got;
+
+    if (n > NORMAL_TEXT_MAX)
+        return SIZE_MAX;
+    if (!rule->fold || rule->form == NORMAL_BYTES)
+        return make(out, text, n, rule);
+    got = make(composed, text, n, &unfolded);
+    if (got != SIZE_MAX)
+        got = make(out, (const char *)composed, got, rule);
+    secret_wipe(composed, sizeof composed);
+    return got;
 }

@@ -16,7 +16,7 @@ enum { PLACES_DIGEST_BYTES = 32 };
 struct places {
     void *owner;
     uint8_t digest[PLACES_DIGEST_BYTES]; /* sides that have the same one number rows alike */
-    uint32_t n;                          /* rows that there have to be; places are below */
+    uint32_t n; /* rows that there have to be, or at most where `end` says so; places are below */
     /* Of a source that was just opened: its columns, and no row taken so far. */
     enum status (*begin)(void *owner, const struct source *s, struct error *err);
     /* Is this column one of those that tell rows apart? */

@@ -87,6 +87,11 @@ size_t schema_width(const struct schema_column *c)
     CHECK(false);
 }
 
+bool schema_is_value(const struct schema_column *c)
+{
+    return c->kind != SCHEMA_CATEGORY && c->bins == 0 && schema_width(c) > 0;
+}
+
 /* Is a table of these columns what it is already? */
 static bool is_plain(const struct schema *s)
 {
@@ -172,7 +177,7 @@ static void put_names(char *out, const struct schema_column *c)
         put_name(out + (width - 1) * TABLE_NAME_MAX, c->name, "?");
 }
 
-static float transform(const struct schema_column *c, float x)
+float schema_transform(const struct schema_column *c, float x)
 {
     if (c->clipped)
         x = fminf(fmaxf(x, c->low), c->high);
@@ -185,7 +190,7 @@ static void put_value(float *out, const struct schema_column *c, float x)
     struct when_parts of;
     uint32_t bin = 0;
 
-    x = transform(c, x);
+    x = schema_transform(c, x);
     if (c->bins > 0) {
         while (bin + 1 < c->bins && x >= c->edge[bin])
             bin++;

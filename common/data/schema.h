@@ -49,6 +49,10 @@ enum {
     SCHEMA_LEVEL_ROWS = 2     /* rows that a level needs for a feature of its own, likewise */
 };
 
+/* Of a budget: beyond these it says nothing. */
+#define SCHEMA_EPSILON_MAX 20.0
+#define SCHEMA_DELTA_MAX 1e-3
+
 /* What of a time becomes a feature, in this order; without a word of it the days alone. */
 extern const char *const schema_parts[]; /* words, NULL behind the last */
 
@@ -77,8 +81,10 @@ struct schema_column {
 struct schema {
     size_t n;
     struct schema_column *column; /* of the source, but for the id and the group */
-    bool written;            /* by a person (schema_text.h): the rows decide only what is open */
-    bool given;              /* and what is written was made without these records */
+    bool written;          /* by a person (schema_text.h): the rows decide only what is open */
+    bool given;            /* and what is written was made without these records */
+    bool dp;               /* and what is open is drawn with noise (common/privacy/statistics.h) */
+    double epsilon, delta; /* dp: all that this may cost */
     char id[TABLE_NAME_MAX]; /* the column of ids, where a schema says so; "": `id` */
 };
 
@@ -96,6 +102,11 @@ enum status schema_place_all(struct schema_column *c) MUST_USE;
 bool schema_is_open(const struct schema_column *c);
 /* How many features the column makes. */
 size_t schema_width(const struct schema_column *c);
+
+/* Of a number or time that is there: cut off, and its logarithm where the column says so. */
+float schema_transform(const struct schema_column *c, float x);
+/* Is it a feature as it is, or several: no level and no bin, nor a column that is none? */
+bool schema_is_value(const struct schema_column *c);
 
 /* Features that are 0 or 1 by what they mean keep their values: only numbers and times are
  * standardised. */

@@ -114,10 +114,23 @@ static enum status print_column(const struct schema_column *c, struct buf *out)
     return s == STATUS_OK ? buf_printf(out, "}\n") : s;
 }
 
+static enum status print_statistics(const struct schema *s, struct buf *out)
+{
+    char epsilon[NUMBER_TEXT_MAX], delta[NUMBER_TEXT_MAX];
+
+    if (!s->dp)
+        return buf_printf(out, "statistics: %s\n", s->given ? "given" : "fit");
+    number_print(epsilon, s->epsilon);
+    number_print(delta, s->delta);
+    return buf_printf(out, "statistics: dp\nbudget: {epsilon: %s, delta: %s}\n", epsilon, delta);
+}
+
 enum status schema_print(const struct schema *s, struct buf *out)
 {
-    enum status status = buf_printf(out, "statistics: %s\ncolumns:\n", s->given ? "given" : "fit");
+    enum status status = print_statistics(s, out);
 
+    if (status == STATUS_OK)
+        status = buf_printf(out, "columns:\n");
     if (status == STATUS_OK && s->id[0] != 0) {
         status = buf_printf(out, "  - {name: ");
         if (status == STATUS_OK)
@@ -448,23 +461,64 @@ static enum status check_names(const struct reader *r, const struct schema *s,
     return status;
 }
 
+/* Above 0, and at most `most`. */
+static bool read_share(double *out, const struct tree *t, const char *name, double most)
+{
+    return t != NULL && strcmp(t->name, name) == 0 && t->kind == TREE_SCALAR &&
+           number_real(out, t->text) && *out > 0 && *out <= most;
+}
+
+static enum status read_budget(const struct reader *r, struct schema *s, const struct tree *t)
+{
+    const struct tree *epsilon = t->kind == TREE_MAP ? t->first : NULL;
+    const struct tree *delta = epsilon != NULL ? epsilon->next : NULL;
+
+    if (!read_share(&s->epsilon, epsilon, "epsilon", SCHEMA_EPSILON_MAX) ||
+        !read_share(&s->delta, delta, "delta", SCHEMA_DELTA_MAX) || delta->next != NULL)
+        return refuse(
+            r, t->value_line,
+            "budget: {epsilon: ..., delta: ...} expected, above 0 and at most 20 and 0.001");
+    return STATUS_OK;
+}
+
+static enum status read_statistics(const struct reader *r, struct schema *s, const struct tree *t)
+{
+    static const char *const words[] = {"fit", "given", "dp", NULL};
+    const int word = t->kind == TREE_SCALAR ? word_of(words, t->text) : -1;
+
+    if (word < 0)
+        return refuse(r, t->value_line, "statistics: fit, given or dp expected");
+    s->given = word == 1;
+    s->dp = word == 2;
+    return STATUS_OK;
+}
+
 static enum status read_schema(const struct reader *r, struct schema *s, const struct tree *root)
 {
     const struct tree *how = root != NULL && root->kind == TREE_MAP ? root->first : NULL;
-    const struct tree *columns = how != NULL ? how->next : NULL;
+    const struct tree *columns = how != NULL ? how->next : NULL, *budget = NULL;
+    struct schema head = {.written = true};
     enum status status = STATUS_OK;
 
+    if (columns != NULL && strcmp(columns->name, "budget") == 0) {
+        budget = columns;
+        columns = columns->next;
+    }
     if (columns == NULL || columns->next != NULL || strcmp(how->name, "statistics") != 0 ||
         strcmp(columns->name, "columns") != 0 || columns->kind != TREE_LIST || columns->n == 0)
         return refuse(r, 1, "a schema has the keys statistics and columns, in this order");
-    if (how->kind != TREE_SCALAR ||
-        (strcmp(how->text, "fit") != 0 && strcmp(how->text, "given") != 0))
-        return refuse(r, how->value_line, "statistics: fit or given expected");
+    status = read_statistics(r, &head, how);
+    if (status == STATUS_OK && head.dp != (budget != NULL))
+        return refuse(r, how->value_line,
+                      "statistics: dp has a budget behind it, and nothing else has");
+    if (status == STATUS_OK && budget != NULL)
+        status = read_budget(r, &head, budget);
+    if (status != STATUS_OK)
+        return status;
     if (columns->n > TABLE_COLUMNS_MAX || schema_init(s, columns->n) != STATUS_OK)
         return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
-    s->n = 0;
-    s->written = true;
-    s->given = strcmp(how->text, "given") == 0;
+    head.column = s->column;
+    *s = head;
     for (const struct tree *t = columns->first; status == STATUS_OK && t != NULL; t = t->next)
         status = read_column(r, s, t);
     return status == STATUS_OK ? check_names(r, s, columns) : status;

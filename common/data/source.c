@@ -249,6 +249,21 @@ enum status source_count(struct source *s, size_t *rows, struct error *err)
     return s->ops->count == NULL ? STATUS_OK : s->ops->count(s, rows, err);
 }
 
+enum status source_file_digest(struct source *s, uint8_t out[SOURCE_DIGEST_BYTES],
+                               struct error *err)
+{
+    struct stream in;
+    enum status status;
+
+    if (s->ops->digest != NULL)
+        return s->ops->digest(s, out, err);
+    status = stream_open(&in, s->path, err);
+    if (status == STATUS_OK)
+        status = stream_digest(out, &in, err);
+    stream_close(&in);
+    return status;
+}
+
 void source_close(struct source *s)
 {
     if (s->ops != NULL)

@@ -55,6 +55,8 @@ struct source_ops {
     /* Before the first row: how many there are at most, as far as can be told without reading cells
      * (of rows that cannot be good none behind them); NULL: it cannot be told. */
     enum status (*count)(struct source *s, size_t *rows, struct error *err);
+    /* Before the first row: source_file_digest by what is open already; NULL: it cannot. */
+    enum status (*digest)(struct source *s, uint8_t out[SOURCE_DIGEST_BYTES], struct error *err);
 };
 
 struct source {
@@ -77,6 +79,9 @@ enum status source_next(struct source *s, bool *more, struct error *err) MUST_US
 /* Before the first row: an upper bound on their number, so that a table is allocated once; 0: there
  * is none. */
 enum status source_count(struct source *s, size_t *rows, struct error *err) MUST_USE;
+/* Before the first row, of a source that is a file: SHA-256 of what it holds, unpacked. */
+enum status source_file_digest(struct source *s, uint8_t out[SOURCE_DIGEST_BYTES],
+                               struct error *err) MUST_USE;
 void source_close(struct source *s); /* safe on a zeroed struct */
 
 /* The column of that name; s->cols: there is none. */

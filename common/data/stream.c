@@ -19,6 +19,29 @@
 
 enum { STREAM_BUFFER = 65536 };
 
+/* Of the file as it is now. */
+static enum status look(struct stream *now, int fd, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return error_set(err, STATUS_IO, "%s: %s", path, strerror(errno));
+    *now = (struct stream){.path = path, .fd = fd, .size = st.st_size, .written = st.st_mtim};
+    return STATUS_OK;
+}
+
+/* At its end. */
+static enum status unchanged(const struct stream *s, struct error *err)
+{
+    struct stream now = {0};
+    enum status status = look(&now, s->fd, s->path, err);
+
+    if (status != STATUS_OK || (now.size == s->size && now.written.tv_sec == s->written.tv_sec &&
+                                now.written.tv_nsec == s->written.tv_nsec))
+        return status;
+    return error_set(err, STATUS_DATA, "%s: it changed while it was read", s->path);
+}
+
 enum status stream_open(struct stream *s, const char *path, struct error *err)
 {
     bool zstd = false;
@@ -29,7 +52,9 @@ enum status stream_open(struct stream *s, const char *path, struct error *err)
     *s = (struct stream){.path = path};
     if (file_open(&fd, path, err) != STATUS_OK)
         return err != NULL ? err->status = STATUS_DATA : STATUS_DATA;
-    status = unzstd_is(&zstd, fd, path, err);
+    status = look(s, fd, path, err);
+    if (status == STATUS_OK)
+        status = unzstd_is(&zstd, fd, path, err);
     if (status != STATUS_OK)
         close(fd);
     if (status != STATUS_OK || zstd)
@@ -71,16 +96,18 @@ static enum status stream_error(struct stream *s, struct error *err)
 
 enum status stream_read(struct stream *s, void *out, size_t max, size_t *n, struct error *err)
 {
+    enum status status;
     int got;
 
-    if (s->zstd != NULL)
-        return unzstd_read(s->zstd, out, max, n, err);
     CHECK(max <= INT_MAX);
-    *n = 0;
-    got = gzread(s->gz, out, (unsigned)max);
-    if (got > 0)
-        *n = (size_t)got;
-    return *n == max ? STATUS_OK : stream_error(s, err);
+    if (s->zstd != NULL) {
+        status = unzstd_read(s->zstd, out, max, n, err);
+    } else {
+        got = gzread(s->gz, out, (unsigned)max);
+        *n = got > 0 ? (size_t)got : 0;
+        status = *n == max ? STATUS_OK : stream_error(s, err);
+    }
+    return status != STATUS_OK || *n == max ? status : unchanged(s, err);
 }
 
 enum status stream_rewind(struct stream *s, struct error *err)
@@ -92,25 +119,21 @@ enum status stream_rewind(struct stream *s, struct error *err)
     return STATUS_OK;
 }
 
-enum status stream_digest(uint8_t out[DIGEST_BYTES], const char *path, struct error *err)
+enum status stream_digest(uint8_t out[DIGEST_BYTES], struct stream *s, struct error *err)
 {
     uint8_t bytes[4096];
-    struct stream in;
     struct digest d;
     size_t n = sizeof bytes;
-    enum status s = stream_open(&in, path, err);
+    enum status status = stream_rewind(s, err);
 
-    if (s != STATUS_OK)
-        return s;
     digest_begin(&d);
-    while (s == STATUS_OK && n == sizeof bytes) {
-        s = stream_read(&in, bytes, sizeof bytes, &n, err);
-        if (s == STATUS_OK)
+    while (status == STATUS_OK && n == sizeof bytes) {
+        status = stream_read(s, bytes, sizeof bytes, &n, err);
+        if (status == STATUS_OK)
             digest_update(&d, bytes, n);
     }
     digest_final(&d, out);
-    stream_close(&in);
-    return s;
+    return status;
 }
 
 bool stream_ends(const char *path, const char *ending)

@@ -37,6 +37,7 @@ void table_deinit(struct table *t)
     mem_free(t->id_text);
     mem_free(t->id_at);
     mem_free(t->names);
+    mem_free(t->lacks);
     mem_free(t->own.text);
     mem_free(t->own.at);
     mem_free(t->own.order);
@@ -192,6 +193,20 @@ size_t table_lacks(const struct table *a, const struct table *b, size_t *first)
         n++;
     }
     return n;
+}
+
+enum status table_differ(const struct table *a, const char *called, const struct table *b,
+                         const char *path, struct error *err)
+{
+    size_t first = 0, other = 0;
+    const size_t lacking = table_lacks(b, a, &first), more = table_lacks(a, b, &other);
+
+    return error_set(err, STATUS_DATA,
+                     "%s: %zu of the %zu ids there are not in %.160s%s%s, and %zu of the %zu in it "
+                     "not there%s%s",
+                     called, lacking, a->rows, path, lacking > 0 ? ": " : "",
+                     lacking > 0 ? table_own_id(a, first) : "", more, b->rows, more > 0 ? ": " : "",
+                     more > 0 ? table_own_id(b, other) : "");
 }
 
 bool table_same_ids(const struct table *a, const struct table *b)

@@ -40,6 +40,7 @@ struct table {
     bool counted;         /* ids are the rows' numbers in their file, as of IDX, and name nobody */
     bool told_apart;      /* ids of such a file that joined others: validate.h */
     float *x;             /* rows x cols, row major; every value finite */
+    uint8_t *lacks;       /* rows: 1 for one that is not there (absent.h); NULL: all are there */
     char *id_text;        /* all ids in the order of the rows, each ended by 0, nothing between */
     uint32_t *id_at;      /* rows: offset of each row's id in id_text */
     struct table_own own; /* any: of an alignment */
@@ -91,6 +92,9 @@ bool table_counts(const struct table *t);
 
 /* How many ids of b there are that a lacks, and the first row of b with such a one. */
 size_t table_lacks(const struct table *a, const struct table *b, size_t *first);
+/* STATUS_DATA, in words: how many ids of each the other lacks, with an example. */
+enum status table_differ(const struct table *a, const char *called, const struct table *b,
+                         const char *path, struct error *err) MUST_USE;
 /* Are the ids of both the same, in the same order? */
 bool table_same_ids(const struct table *a, const struct table *b);
 /* Bytes of all ids in order, each with its final 0, from the first one's on. */

@@ -30,15 +30,20 @@ static bool below(struct digest *d, const char *label, const char *name, double 
     return (double)(le_take(&at, 8) >> 11) < ldexp(share, 53);
 }
 
-bool validate_keeps_back(const char *id, double share)
+bool validate_chosen(const char *label, const char *name, double share)
 {
     struct digest d;
     bool yes;
 
     digest_begin(&d);
-    yes = below(&d, LABEL, id, share);
+    yes = below(&d, label, name, share);
     digest_deinit(&d);
     return yes;
+}
+
+bool validate_keeps_back(const char *id, double share)
+{
+    return validate_chosen(LABEL, id, share);
 }
 
 /* Of rows in order, the first of the last. */

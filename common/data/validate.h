@@ -39,6 +39,9 @@ struct validate_rule {
 };
 
 bool validate_keeps_back(const char *id, double share); /* by id */
+/* The same rule under other words than "vfl/validate/1": of names that are chosen by it, one is
+ * chosen by others as often as any. */
+bool validate_chosen(const char *label, const char *name, double share);
 
 /* The rows of train that are trained on, as a table of their own.  STATUS_DATA as below. */
 enum status validate_left(struct table *out, const struct table *train,

@@ -51,6 +51,7 @@ struct action_charge {
     uint32_t rounds;
     const uint32_t *rows; /* of the train or test table, by purpose */
     size_t n;
+    size_t places;                 /* predicts: n, had every id a row here */
     struct ledger_stretch stretch; /* the same rows by the public schedule; no law: listed alone */
     const uint64_t *seen;          /* by roster index: the highest numbers of peers' ledgers seen */
     size_t seen_n;

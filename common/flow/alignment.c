@@ -19,6 +19,11 @@ bool alignment_name(const char *name)
     return key_text_is_alignment(name);
 }
 
+uint32_t alignment_labelled(const struct alignment *a)
+{
+    return a->rows == CONFIG_ROWS_LABELLED ? a->ids : 0;
+}
+
 bool alignment_tells(const struct align_at *at)
 {
     return at->part == ALIGN_RAISE && at->stage == 1 && at->last;
@@ -28,29 +33,30 @@ enum status alignment_print(const struct alignment *a, struct buf *out)
 {
     return buf_printf(out,
                       "name=%s\nids=%u\ncolumns=%u\nmin_result=%u\nreplace=%d\ntrim=%d\nfold=%d\n"
-                      "unicode=%u\nchunk=%u\npatience_ms=%u\n",
+                      "unicode=%u\nrows=%u\nchunk=%u\npatience_ms=%u\n",
                       a->name, a->ids, a->columns, a->result_min, a->replace, a->trim, a->fold,
-                      (unsigned)a->unicode, a->chunk, a->patience_ms);
+                      (unsigned)a->unicode, (unsigned)a->rows, a->chunk, a->patience_ms);
 }
 
 /* What sscanf lets pass and is not canonical shows when it is printed again. */
 static bool read_text(struct alignment *a, const char *text)
 {
-    unsigned replace, trim, fold, unicode;
+    unsigned replace, trim, fold, unicode, rows;
     const int n =
         sscanf(text,
                "name=%40[a-z0-9-]\nids=%9" SCNu32 "\ncolumns=%3" SCNu32 "\nmin_result=%9" SCNu32
-               "\nreplace=%1u\ntrim=%1u\nfold=%1u\nunicode=%1u\nchunk=%5" SCNu32
+               "\nreplace=%1u\ntrim=%1u\nfold=%1u\nunicode=%1u\nrows=%1u\nchunk=%5" SCNu32
                "\npatience_ms=%9" SCNu32 "\n",
                a->name, &a->ids, &a->columns, &a->result_min, &replace, &trim, &fold, &unicode,
-               &a->chunk, &a->patience_ms);
+               &rows, &a->chunk, &a->patience_ms);
 
-    if (n != 10 || unicode > CONFIG_UNICODE_NONE)
+    if (n != 11 || unicode > CONFIG_UNICODE_NONE || rows > CONFIG_ROWS_LABELLED)
         return false;
     a->replace = replace != 0;
     a->trim = trim != 0;
     a->fold = fold != 0;
     a->unicode = (enum config_unicode)unicode;
+    a->rows = (enum config_rows)rows;
     return alignment_name(a->name) && a->ids >= 1 && a->ids <= ALIGN_IDS_MAX && a->columns >= 1 &&
            a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->result_min <= ALIGN_IDS_MAX &&
            a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
@@ -104,6 +110,21 @@ static bool read_name(struct alignment_order *o, const char *at, size_t n)
     return alignment_name(o->name);
 }
 
+static bool read_rows(struct alignment_order *o, const char *at, size_t n)
+{
+    static const char *const names[] = {
+        [CONFIG_ROWS_COMMON] = "common", [CONFIG_ROWS_LABELLED] = "labelled"};
+
+    for (size_t k = 0; k < sizeof names / sizeof *names && !o->rows_given; k++) {
+        if (n != strlen(names[k]) || memcmp(at, names[k], n) != 0)
+            continue;
+        o->rows = (enum config_rows)k;
+        o->rows_given = true;
+        return true;
+    }
+    return false;
+}
+
 static bool read_line(struct alignment_order *o, const char *at, const char *end)
 {
     const char *value;
@@ -114,6 +135,8 @@ static bool read_line(struct alignment_order *o, const char *at, const char *end
         end--;
     if (at == end || *at == '#')
         return true;
+    if ((value = value_of("rows:", at, end)) != NULL)
+        return read_rows(o, value, (size_t)(end - value));
     if ((value = value_of("name:", at, end)) != NULL)
         return read_name(o, value, (size_t)(end - value));
     value = value_of("replace:", at, end);
@@ -141,6 +164,7 @@ enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size
         return STATUS_OK;
     return error_set(err, STATUS_DATA,
                      "an alignment: one line `name: NAME`, NAME of 1 to %d of a-z, 0-9 and '-', "
-                     "and `replace: true` where there is one of that name",
+                     "and `replace: true` where there is one of that name, `rows: common` or "
+                     "`rows: labelled`",
                      CONFIG_ALIGN_NAME_MAX);
 }

@@ -28,6 +28,7 @@ struct alignment {
     bool replace;                         /* what is kept by that name */
     bool trim, fold;
     enum config_unicode unicode;
+    enum config_rows rows;
     uint32_t chunk;       /* entries of one step */
     uint32_t patience_ms; /* for it */
 };
@@ -40,17 +41,22 @@ enum alignment_count { ALIGNMENT_BEGUN, ALIGNMENT_TOLD };
 bool alignment_tells(const struct align_at *at);
 
 /* Lines `key=value` in this order: name, ids, columns, min_result, replace, trim, fold, unicode,
- * chunk, patience_ms. */
+ * rows, chunk, patience_ms. */
 enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE;
 /* Just what alignment_print writes: STATUS_PROTOCOL else. */
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
 bool alignment_name(const char *name); /* may it be one? */
-/* What an operator asks for: `name: NAME`, and `replace: true` where there may be one of that name,
- * each on a line of its own, beside empty ones and comments (#). STATUS_DATA. */
+/* How many rows one of labelled rows ends with; 0: that is not known before. */
+uint32_t alignment_labelled(const struct alignment *a);
+/* What an operator asks for: `name: NAME`, `rows: common` or `rows: labelled`, and `replace: true`
+ * where there may be one of that name, each on a line of its own, beside empty ones and comments
+ * (#).  STATUS_DATA. */
 struct alignment_order {
     char name[CONFIG_ALIGN_NAME_MAX + 1];
     bool replace;
+    bool rows_given; /* else as the server's file says */
+    enum config_rows rows;
 };
 enum status alignment_asked(struct alignment_order *o, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;

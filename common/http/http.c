@@ -38,6 +38,7 @@ struct http_connection {
     struct MHD_Connection *conn; /* NULL: free */
     struct http_later *asks;     /* NULL: no request that has its token */
     uint64_t since_us;           /* it is open, or its last request was over, or answered */
+    uint64_t head_us;            /* its last head was here */
 };
 
 struct http {
@@ -206,6 +207,7 @@ static enum MHD_Result begin(struct http *h, struct MHD_Connection *conn, void *
     buf_init(&l->body, h->body_max);
     buf_init(&l->answer.body, HTTP_ANSWER_MAX);
     c->asks = l;
+    c->head_us = h->setup.clock_us();
     *request = l;
     return MHD_YES;
 }
@@ -308,7 +310,7 @@ static void on_connection(void *owner, struct MHD_Connection *conn, void **socke
     for (size_t i = 0; i < h->connections_max; i++) {
         if (h->connection[i].conn != NULL)
             continue;
-        h->connection[i] = (struct http_connection){conn, NULL, h->setup.clock_us()};
+        h->connection[i] = (struct http_connection){conn, NULL, h->setup.clock_us(), 0};
         h->connections_n++;
         *socket = &h->connection[i];
         return;
@@ -320,10 +322,14 @@ static bool is_full(const struct http *h)
     return h->connections_n == h->connections_max;
 }
 
-/* While others wait for a place, who has no request with a token is soon gone. */
-static uint64_t lasts_us(const struct http *h, const struct http_connection *c)
+/* While others wait for a place, who has no request that is whole is soon gone, token or not: a
+ * client could keep all places by bodies that never end. */
+static bool is_late(const struct http *h, const struct http_connection *c, uint64_t now_us)
 {
-    return (is_full(h) && c->asks == NULL ? HTTP_FULL_S : HTTP_DEADLINE_S) * 1000000ull;
+    const uint64_t last_us = c->head_us > c->since_us ? c->head_us : c->since_us;
+
+    return now_us - c->since_us >= HTTP_DEADLINE_S * 1000000ull ||
+           (is_full(h) && now_us - last_us >= HTTP_FULL_S * 1000000ull);
 }
 
 /* Whoever sends a byte now and then is never idle.  A request that waits has a deadline of its own
@@ -336,8 +342,7 @@ static bool end_late(struct http *h)
         const struct http_connection *c = &h->connection[i];
         const union MHD_ConnectionInfo *info;
 
-        if (c->conn == NULL || (c->asks != NULL && c->asks->waits) ||
-            now_us - c->since_us < lasts_us(h, c))
+        if (c->conn == NULL || (c->asks != NULL && c->asks->waits) || !is_late(h, c, now_us))
             continue;
         info = MHD_get_connection_info(c->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
         if (info != NULL)
@@ -541,6 +546,14 @@ static void on_closed(uv_handle_t *handle)
         (void)unlink(h->path);
     secret_wipe(h->token, sizeof h->token);
     mem_free(h);
+}
+
+void http_set_tokens(struct http *h, const char (*tokens)[HTTP_TOKEN_MAX], size_t n)
+{
+    CHECK(n <= HTTP_CLIENTS_MAX);
+    secret_wipe(h->token, sizeof h->token);
+    memcpy(h->token, tokens, n * sizeof *h->token);
+    h->setup.tokens_n = n;
 }
 
 unsigned http_port(const struct http *h)

@@ -28,7 +28,7 @@ enum {
     HTTP_ANSWER_MAX = 32 << 20,
     HTTP_IDLE_S = 10,     /* without a byte */
     HTTP_DEADLINE_S = 60, /* from the first byte of a request to the last of its answer */
-    HTTP_FULL_S = 1,      /* without a request that has a token, while all places are taken */
+    HTTP_FULL_S = 1,      /* without a whole request that has a token, while all places are taken */
     HTTP_TOKEN_MAX = 128,
     HTTP_CLIENTS_MAX = 64
 };
@@ -66,6 +66,8 @@ struct http;
 /* Listens; all of the setup but what it points to by `owner` is copied. */
 enum status http_open(struct http **out, uv_loop_t *uv, const struct http_setup *setup,
                       struct error *err) MUST_USE;
+/* Other tokens, from the next request on; an empty one is nobody's. */
+void http_set_tokens(struct http *h, const char (*tokens)[HTTP_TOKEN_MAX], size_t n);
 /* The port that it has; 0: a socket with a name. */
 unsigned http_port(const struct http *h);
 /* What is answered stays the caller's. */

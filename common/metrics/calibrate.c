@@ -4,10 +4,11 @@
 #include "common/metrics/calibrate.h"
 
 #include "common/base/check.h"
+#include "common/base/golden.h"
 
 #include <math.h>
 
-enum { BINS = 10, ROUNDS = 48 };
+enum { BINS = 10, TRIALS = 50 };
 
 /* --- one row --- */
 
@@ -91,39 +92,16 @@ static double row_loss(const struct score_board *b, size_t i, double inverse)
     return loss;
 }
 
-static double loss_at(const struct score_board *b, double inverse)
+/* At the logarithm of 1 / T, in which it has one minimum as well. */
+static double loss_at(void *board, double log_inverse)
 {
+    const struct score_board *b = board;
+    const double inverse = exp(log_inverse);
     double sum = 0;
 
     for (size_t i = 0; i < b->rows; i++)
         sum += row_loss(b, i, inverse);
     return sum;
-}
-
-/* By the logarithm of 1 / T, in which it has one minimum as well. */
-static double fit_inverse(const struct score_board *b)
-{
-    const double golden = (sqrt(5.0) - 1) / 2;
-    double lo = -log(CALIBRATE_MOST), hi = log(CALIBRATE_MOST);
-    double x = hi - golden * (hi - lo), y = lo + golden * (hi - lo);
-    double at_x = loss_at(b, exp(x)), at_y = loss_at(b, exp(y));
-
-    for (int i = 0; i < ROUNDS; i++) {
-        if (at_x <= at_y) {
-            hi = y;
-            y = x;
-            at_y = at_x;
-            x = hi - golden * (hi - lo);
-            at_x = loss_at(b, exp(x));
-        } else {
-            lo = x;
-            x = y;
-            at_x = at_y;
-            y = lo + golden * (hi - lo);
-            at_y = loss_at(b, exp(y));
-        }
-    }
-    return exp((lo + hi) / 2);
 }
 
 /* --- how far off --- */
@@ -181,12 +159,14 @@ static bool all_numbers(const struct score_board *b)
 
 void calibrate(struct calibration *c, const struct score_board *fit, const struct score_board *tell)
 {
+    const double log_most = log(CALIBRATE_MOST);
+    struct score_board board = *fit;
     double inverse;
 
     *c = (struct calibration){.temperature = 1};
     if (fit->kind == SCORE_OF_VALUES || fit->rows == 0 || !all_numbers(fit) || !all_numbers(tell))
         return;
-    inverse = fit_inverse(fit);
+    inverse = exp(golden_search(loss_at, &board, -log_most, log_most, TRIALS).middle);
     c->temperature = 1 / inverse;
     c->rows = fit->rows;
     if (tell->rows == 0)

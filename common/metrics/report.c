@@ -312,7 +312,8 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_flag(j, root, "insecure_seed", r->insecure_seed);
     report_json_count(j, root, "rounds", r->rounds);
     report_json_some(j, root, "ids", r->ids);
-    if (r->ids > 0)
+    report_json_some(j, root, "labelled", r->labelled);
+    if (r->ids > 0 && r->labelled == 0)
         report_json_count(j, root, "common", r->common);
     report_json_some(j, root, "rows", r->rows);
     report_json_some(j, root, "times", r->asks);

@@ -73,6 +73,8 @@ static bool is_record(enum account_adjacency adjacency)
  * noised trajectory of a DP one, a batch without the record does not depend on it. */
 static uint64_t releases_changed(const struct account_entry *e, enum account_adjacency adjacency)
 {
+    if (e->bottom == ACCOUNT_STATISTICS && !is_record(adjacency))
+        return 0;
     return is_record(adjacency) && e->bottom != ACCOUNT_RAW ? e->participations_max : e->releases;
 }
 
@@ -115,7 +117,7 @@ static void add_entry(struct composition *c, struct noise_tables *tables,
             c->term[c->n++] = t;
         c->draws += noise->inexact ? (double)count * e->coordinates * e->parties : 0;
     }
-    if (c->m_eff == 0 || s.m_eff < c->m_eff)
+    if (e->bottom != ACCOUNT_STATISTICS && (c->m_eff == 0 || s.m_eff < c->m_eff))
         c->m_eff = s.m_eff;
     if (is_record(which->adjacency) && e->bottom == ACCOUNT_DP)
         add_steps(c, e);

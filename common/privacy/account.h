@@ -63,7 +63,10 @@ enum { ACCOUNT_ADVERSARIES = 5, ACCOUNT_ADJACENCIES = 8 };
 enum account_bottom {
     ACCOUNT_RAW,    /* gradients as they are: all records that came before */
     ACCOUNT_FROZEN, /* weights made without these records: the record itself */
-    ACCOUNT_DP      /* steps of clipped, noised per-sample gradients */
+    ACCOUNT_DP,     /* steps of clipped, noised per-sample gradients */
+    /* No bottom: what a column's preparation has of it, drawn once (statistics.h).  It is seen in
+     * what is released alone, which columns and sample count as if it changed in any way. */
+    ACCOUNT_STATISTICS
 };
 
 /* `releases` vectors of P coordinates each, by one mechanism among `parties` parties.  Nominal beta

@@ -27,7 +27,7 @@ const char *ledger_purpose_name(enum ledger_purpose purpose)
     static const char *const names[] = {
         [LEDGER_TRAIN] = "train",     [LEDGER_EVALUATE] = "evaluate",
         [LEDGER_PREDICT] = "predict", [LEDGER_CONTRIBUTE] = "contribute",
-        [LEDGER_ALIGN] = "align",
+        [LEDGER_ALIGN] = "align",     [LEDGER_STATISTICS] = "statistics",
     };
 
     return names[purpose];
@@ -136,10 +136,10 @@ enum status ledger_use(struct ledger *l, const struct account_entry *mechanism, 
     enum status s;
 
     /* Mostly the one before, to the last byte. */
-    if (l->current < l->mechanisms && memcmp(&l->asked, mechanism, sizeof l->asked) == 0)
+    if (l->current < l->mechanisms && memcmp(&l->wanted, mechanism, sizeof l->wanted) == 0)
         return STATUS_OK;
     ledger_mechanism_print(text, mechanism);
-    l->asked = *mechanism;
+    l->wanted = *mechanism;
     for (size_t i = 0; i < l->mechanisms; i++) {
         if (strcmp(l->mechanism_text[i], text) == 0) {
             l->current = i;
@@ -148,7 +148,7 @@ enum status ledger_use(struct ledger *l, const struct account_entry *mechanism, 
     }
     s = add_mechanism(l, text, err);
     if (s != STATUS_OK) /* the one in use stays */
-        l->asked = (struct account_entry){0};
+        l->wanted = (struct account_entry){0};
     return s;
 }
 
@@ -214,7 +214,7 @@ static enum status expand_block(struct ledger *l, const struct ledger_block *b,
 {
     enum status s;
 
-    if (b->n > LEDGER_BLOCK_MAX)
+    if (b->n > LEDGER_BLOCK_MAX || b->places > LEDGER_BLOCK_MAX)
         return error_set(err, STATUS_BUDGET, "ledger %s: %zu releases at once are too many",
                          l->store.path, b->n);
     s = ledger_fold(l, err);
@@ -274,6 +274,23 @@ enum status ledger_return(struct ledger *l, const struct ledger_block *b, struct
     return s;
 }
 
+enum status ledger_is_paid(struct ledger *l, const struct ledger_block *b, bool *paid,
+                           struct error *err)
+{
+    struct ledger_work w;
+    const enum status s = digest_mac_of(&l->data, w.data, b->data, sizeof w.data);
+    uint32_t work;
+
+    *paid = false;
+    if (s != STATUS_OK)
+        return ledger_store_status(&l->store, s, err);
+    memcpy(w.plan, b->plan, sizeof w.plan);
+    work = ledger_history_find(&l->history, &w);
+    for (size_t i = 0; work != UINT32_MAX && i < l->history.tallies; i++)
+        *paid |= l->history.tally[i].work == work && l->history.tally[i].purpose == b->purpose;
+    return STATUS_OK;
+}
+
 /* --- numbers --- */
 
 uint64_t ledger_sequence(const struct ledger *l)
@@ -320,6 +337,24 @@ enum status ledger_keep(struct ledger *l, struct error *err)
         s = ledger_store_end(&l->store, ledger_write_peers(l, false, err), l->history.number, err);
     if (s == STATUS_OK) {
         ledger_peers_clean(&l->peers);
+        l->records++;
+    }
+    return s;
+}
+
+struct ledger_asked ledger_asked(const struct ledger *l)
+{
+    return l->asked;
+}
+
+enum status ledger_set_asked(struct ledger *l, const struct ledger_asked *a, struct error *err)
+{
+    enum status s = begin_transaction(l, err);
+
+    if (s == STATUS_OK)
+        s = ledger_store_end(&l->store, ledger_write_asked(l, a, err), l->history.number, err);
+    if (s == STATUS_OK) {
+        l->asked = *a;
         l->records++;
     }
     return s;

@@ -37,9 +37,10 @@ enum ledger_purpose {
     LEDGER_EVALUATE,
     LEDGER_PREDICT,
     LEDGER_CONTRIBUTE,
-    LEDGER_ALIGN
+    LEDGER_ALIGN,
+    LEDGER_STATISTICS /* of no round: nothing is sent for it, and it takes no number */
 };
-enum { LEDGER_PURPOSES = 5, LEDGER_DIGEST_BYTES = 32, LEDGER_KEY_BYTES = 32 };
+enum { LEDGER_PURPOSES = 6, LEDGER_DIGEST_BYTES = 32, LEDGER_KEY_BYTES = 32 };
 #define LEDGER_NUMBER_MAX ((UINT64_C(1) << 62) - 1)
 
 struct ledger;
@@ -65,6 +66,13 @@ bool ledger_takes(const struct ledger *l, const struct account_entry *mechanism)
 size_t ledger_mechanisms(const struct ledger *l);
 enum { LEDGER_NEARLY_FULL = ACCOUNT_MECHANISMS_MAX / 4 * 3 };
 
+/* What questions have asked of this party so far, by the last of their entries. */
+struct ledger_asked {
+    uint64_t unknown; /* ids that are nobody's here */
+    uint64_t day;     /* days since 1970, UTC */
+    uint64_t rows;    /* on that day */
+};
+
 /* Rounds that are paid for at once, and what they release: n vectors, either of a stretch of the
  * public schedule over a data set, or of slots that are listed. */
 struct ledger_block {
@@ -72,13 +80,18 @@ struct ledger_block {
     const uint8_t *plan, *data;
     int64_t at_s; /* since 1970, UTC */
     enum ledger_purpose purpose;
-    uint32_t rounds; /* at least 1, and never less than are sent for it */
+    uint32_t rounds; /* at least 1, and never less than are sent for it; STATISTICS: 0 */
     size_t n;        /* at most 2^28 */
     bool scheduled;
     struct ledger_stretch stretch; /* scheduled: exactly n rows of `set` (CHECK) */
     uint32_t set;
     uint64_t place;        /* listed: of the first round */
     const uint32_t *slots; /* listed: one release each; a slot may occur several times */
+    /* Of questions: what they come to with this one, durable with it; and in how many places the
+     * slots are written, n or more.  What the disk has to do is the same for the same places,
+     * whichever slots there are and however few. */
+    const struct ledger_asked *asked;
+    size_t places;
 };
 
 /* What a block must stay within, once it is counted. */
@@ -95,6 +108,9 @@ struct ledger_limits {
  * what the judge says.  On any failure nothing is charged. */
 enum status ledger_reserve(struct ledger *l, const struct ledger_block *b,
                            const struct ledger_limits *limits, struct error *err) MUST_USE;
+/* Was anything ever charged for this purpose of a plan with data? */
+enum status ledger_is_paid(struct ledger *l, const struct ledger_block *b, bool *paid,
+                           struct error *err) MUST_USE;
 /* Gives back reservations that were never sent (orderly end of a generation); more than was
  * reserved is a programmer's mistake.  On failure they stay charged, and so they do when their
  * mechanism was summed up since (ledger_past.h). */
@@ -117,6 +133,11 @@ enum status ledger_keep(struct ledger *l, struct error *err) MUST_USE;
 /* Forgets how far a peer's ledger had come, durably. */
 enum status ledger_forget(struct ledger *l, const uint8_t key[LEDGER_DIGEST_BYTES],
                           struct error *err) MUST_USE;
+
+struct ledger_asked ledger_asked(const struct ledger *l);
+/* Something else, durably: what was counted elsewhere, or an operator's word. */
+enum status ledger_set_asked(struct ledger *l, const struct ledger_asked *a,
+                             struct error *err) MUST_USE;
 
 struct ledger_totals {
     uint64_t releases[LEDGER_PURPOSES]; /* vectors, by purpose */

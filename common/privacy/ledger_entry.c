@@ -6,12 +6,15 @@
 #include "common/privacy/ledger_entry.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/privacy/ledger_records.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { PLACE_BYTES = 4, ASKED_BYTES = 24 };
 
 /* --- slots --- */
 
@@ -87,6 +90,32 @@ enum status ledger_entry_list(struct ledger *l, const uint8_t *runs, size_t byte
     return STATUS_OK;
 }
 
+enum status ledger_entry_places(struct ledger *l, const uint8_t *at, size_t bytes,
+                                struct ledger_block *b, const uint32_t **slots)
+{
+    enum status s;
+
+    if (bytes != ASKED_BYTES + b->places * PLACE_BYTES)
+        return STATUS_LIMIT;
+    l->asked.unknown = le_take(&at, 8);
+    l->asked.day = le_take(&at, 8);
+    l->asked.rows = le_take(&at, 8);
+    s = make_room(l, b->places);
+    b->n = 0;
+    for (size_t i = 0; i < b->places && s == STATUS_OK; i++) {
+        const uint32_t slot = (uint32_t)le_take(&at, PLACE_BYTES);
+
+        if (slot == UINT32_MAX)
+            continue;
+        if (slot >= l->counts.records || b->n < i) /* behind one that is not taken */
+            s = STATUS_LIMIT;
+        else
+            l->slots[b->n++] = slot;
+    }
+    *slots = l->slots;
+    return s;
+}
+
 /* --- writing --- */
 
 enum status ledger_entry_add_law(struct ledger *l, const struct ledger_law *law)
@@ -142,6 +171,25 @@ static uint64_t time_of(const struct ledger_block *b)
     return b->at_s > 0 ? (uint64_t)b->at_s : 0;
 }
 
+static enum status write_places(struct ledger *l, const struct ledger_block *b, const char *head,
+                                struct error *err)
+{
+    const size_t bytes = ASKED_BYTES + b->places * PLACE_BYTES;
+    uint8_t *room = mem_alloc(bytes, 1), *to = room;
+    enum status s;
+
+    if (room == NULL)
+        return ledger_store_status(&l->store, STATUS_MEMORY, err);
+    to = le_put(to, b->asked->unknown, 8);
+    to = le_put(to, b->asked->day, 8);
+    to = le_put(to, b->asked->rows, 8);
+    for (size_t i = 0; i < b->places; i++)
+        to = le_put(to, i < b->n ? b->slots[i] : UINT32_MAX, PLACE_BYTES);
+    s = ledger_write(l, room, bytes, err, "%s asked", head);
+    mem_free(room);
+    return s;
+}
+
 static enum status write_entry(struct ledger *l, const struct ledger_block *b, bool back,
                                const struct ledger_written *w, struct error *err)
 {
@@ -153,7 +201,7 @@ static enum status write_entry(struct ledger *l, const struct ledger_block *b, b
     snprintf(head, sizeof head,
              "%s %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %s %zu %zu %" PRIu64,
              back ? "back" : "pay", w->number, b->rounds, time_of(b), w->work,
-             ledger_purpose_name(b->purpose), l->current, b->n,
+             ledger_purpose_name(b->purpose), l->current, b->asked != NULL ? b->places : b->n,
              b->scheduled ? b->stretch.place : b->place);
     if (b->scheduled) {
         s = need_law(l, &b->stretch.law, &law, err);
@@ -161,6 +209,8 @@ static enum status write_entry(struct ledger *l, const struct ledger_block *b, b
                               : ledger_write(l, NULL, 0, err, "%s law %zu %" PRIu32 " %" PRIu64,
                                              head, law, b->set, b->stretch.count);
     }
+    if (b->asked != NULL)
+        return write_places(l, b, head, err);
     runs = ledger_sets_pack(b->slots, b->n, &bytes);
     if (runs == NULL)
         return ledger_store_status(&l->store, STATUS_MEMORY, err);
@@ -175,7 +225,9 @@ enum status ledger_entry_write(struct ledger *l, const struct ledger_block *b, b
     const uint64_t numbers = back ? 1 : b->rounds;
     enum status s;
 
-    CHECK(b->rounds > 0 && b->place <= INT64_MAX && b->stretch.place <= INT64_MAX);
+    CHECK(b->asked == NULL || (!back && !b->scheduled && b->n <= b->places));
+    CHECK((b->rounds == 0) == (b->purpose == LEDGER_STATISTICS));
+    CHECK(b->place <= INT64_MAX && b->stretch.place <= INT64_MAX);
     *w = (struct ledger_written){
         .number = l->history.number + numbers, .laws = l->laws, .works = l->history.works};
     if (numbers > LEDGER_NUMBER_MAX - l->history.number)
@@ -206,5 +258,8 @@ void ledger_entry_done(struct ledger *l, const struct ledger_block *b, bool back
     l->history.number = w->number;
     l->history.entries++;
     l->records += 2;
-    l->releases_since += b->n;
+    if (b->asked != NULL)
+        l->asked = *b->asked;
+    /* When all is written anew must not hang on how many places were taken, either. */
+    l->releases_since += b->asked != NULL ? b->places : b->n;
 }

@@ -13,6 +13,10 @@
  * no stretch of its set; STATUS_MEMORY. */
 enum status ledger_entry_expand(struct ledger *l, const struct ledger_block *b,
                                 const uint32_t **slots) MUST_USE;
+/* The same from places of slots (ledger_records.h), b->places in all, and b->n of them taken; what
+ * was asked for is put in l->asked. */
+enum status ledger_entry_places(struct ledger *l, const uint8_t *at, size_t bytes,
+                                struct ledger_block *b, const uint32_t **slots) MUST_USE;
 /* The same from runs of slots (ledger_sets.h), which must be n in all. */
 enum status ledger_entry_list(struct ledger *l, const uint8_t *runs, size_t bytes, size_t n,
                               const uint32_t **slots) MUST_USE;

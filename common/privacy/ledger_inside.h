@@ -26,6 +26,7 @@ struct ledger {
     struct ledger_ids ids;
     struct ledger_members members;
     struct ledger_sets sets;
+    struct ledger_asked asked;
     struct digest_mac persons;       /* names those that have rows */
     struct digest_mac data;          /* what names data in the file: nobody can try values on it */
     uint8_t salt[LEDGER_SALT_BYTES]; /* of the keys of digests */
@@ -34,8 +35,8 @@ struct ledger {
     struct account_entry mechanism[ACCOUNT_MECHANISMS_MAX];
     char mechanism_text[ACCOUNT_MECHANISMS_MAX][LEDGER_MECHANISM_MAX];
     size_t mechanisms;
-    size_t current;             /* the mechanism in use; ACCOUNT_MECHANISMS_MAX when none is */
-    struct account_entry asked; /* for it, as it was asked */
+    size_t current;              /* the mechanism in use; ACCOUNT_MECHANISMS_MAX when none is */
+    struct account_entry wanted; /* for it, as it was asked */
 
     struct ledger_law *law;
     size_t laws, laws_max;

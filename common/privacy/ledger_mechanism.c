@@ -16,8 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const bottoms[] = {
-    [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
+static const char *const bottoms[] = {[ACCOUNT_RAW] = "raw",
+                                      [ACCOUNT_FROZEN] = "frozen",
+                                      [ACCOUNT_DP] = "dp",
+                                      [ACCOUNT_STATISTICS] = "statistics"};
 
 enum { BOTTOMS = sizeof bottoms / sizeof bottoms[0] };
 

@@ -101,6 +101,12 @@ enum status ledger_write_work(struct ledger *l, size_t index, const struct ledge
     return ledger_write(l, NULL, 0, err, "work %zu %s %s", index, plan, data);
 }
 
+enum status ledger_write_asked(struct ledger *l, const struct ledger_asked *a, struct error *err)
+{
+    return ledger_write(l, NULL, 0, err, "asked %" PRIu64 " %" PRIu64 " %" PRIu64, a->unknown,
+                        a->day, a->rows);
+}
+
 enum status ledger_write_peers(struct ledger *l, bool all, struct error *err)
 {
     const struct ledger_peers *p = &l->peers;
@@ -289,6 +295,8 @@ static enum status write_all(struct ledger *l, const struct ledger_history *h, s
     if (s == STATUS_OK)
         s = write_history(l, h, err);
     if (s == STATUS_OK)
+        s = ledger_write_asked(l, &l->asked, err);
+    if (s == STATUS_OK)
         s = write_alignments(l, err);
     return s == STATUS_OK ? ledger_write_peers(l, true, err) : s;
 }
@@ -297,7 +305,7 @@ static enum status write_all(struct ledger *l, const struct ledger_history *h, s
 static uint64_t size_folded(const struct ledger *l)
 {
     const uint64_t column = l->counts.records / COUNTS_AT_ONCE + 1;
-    uint64_t n = 4 + l->ids.n / IDS_AT_ONCE + l->members.row.n / IDS_AT_ONCE + l->sets.n +
+    uint64_t n = 5 + l->ids.n / IDS_AT_ONCE + l->members.row.n / IDS_AT_ONCE + l->sets.n +
                  l->history.works + l->history.tallies + l->peers.n + 2 * l->mechanisms +
                  l->alignments.n + l->alignments.told;
 

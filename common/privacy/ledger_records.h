@@ -19,7 +19,11 @@
  *     tally WORK PURPOSE ENTRIES ROUNDS RELEASES FIRST-S LAST-S
  *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE law LAW SET COUNT
  *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM RELEASES PLACE listed    + runs of slots
- *     back ...                              the same: given back
+ *     pay NUMBER ROUNDS AT-S WORK PURPOSE MECHANISM PLACES PLACE asked       + unknown ids, day and
+ *                                           its rows, 8 bytes each; a slot, 4, for each place, or
+ *                                           ffffffff
+ *     back ...                              the same as the first two: given back
+ *     asked UNKNOWN DAY ROWS                without a round
  *     seen                                  + peer, 4 bytes, number, 8 bytes, for each
  *     forget PEER
  *     align N IDS AT-S JOB-HEX NAME         has begun, and ...
@@ -47,6 +51,8 @@ enum status ledger_write_members(struct ledger *l, const uint8_t *members, size_
                                  struct error *err) MUST_USE;
 enum status ledger_write_work(struct ledger *l, size_t index, const struct ledger_work *w,
                               struct error *err) MUST_USE;
+enum status ledger_write_asked(struct ledger *l, const struct ledger_asked *a,
+                               struct error *err) MUST_USE;
 /* Has begun. */
 enum status ledger_write_alignment(struct ledger *l, size_t index, const struct ledger_alignment *a,
                                    struct error *err) MUST_USE;

@@ -248,8 +248,9 @@ static enum status take_tally(struct replay *r)
     return STATUS_OK;
 }
 
-/* "law LAW SET COUNT", or "listed" with runs of slots behind. */
-static enum status take_what(struct replay *r, struct ledger_block *b, const uint32_t **slots)
+/* "law LAW SET COUNT", or "listed" with runs of slots behind, or "asked" with places of them. */
+static enum status take_what(struct replay *r, bool back, struct ledger_block *b,
+                             const uint32_t **slots)
 {
     struct ledger *l = r->l;
     uint64_t law, set;
@@ -266,9 +267,15 @@ static enum status take_what(struct replay *r, struct ledger_block *b, const uin
         b->stretch.law = l->law[law];
         return judged(r, ledger_entry_expand(l, b, slots), "an entry that is not of its schedule");
     }
-    ledger_words_expect(&r->w, "listed");
+    if (!back && ledger_words_take(&r->w, "asked"))
+        b->asked = &l->asked;
+    else
+        ledger_words_expect(&r->w, "listed");
     if (!ledger_words_end(&r->w))
         return wrong(r, "an impossible entry");
+    if (b->asked != NULL)
+        return judged(r, ledger_entry_places(l, r->record->bytes, r->record->n, b, slots),
+                      "an entry of places that cannot be");
     return judged(r, ledger_entry_list(l, r->record->bytes, r->record->n, b->n, slots),
                   "an entry of records that do not exist");
 }
@@ -288,12 +295,13 @@ static enum status take_entry(struct replay *r, bool back)
     enum status s;
 
     column.mechanism = (size_t)ledger_words_number(&r->w, ACCOUNT_MECHANISMS_MAX - 1);
-    b.n = (size_t)ledger_words_number(&r->w, LEDGER_BLOCK_MAX);
+    b.n = b.places = (size_t)ledger_words_number(&r->w, LEDGER_BLOCK_MAX);
     b.place = ledger_words_number(&r->w, INT64_MAX);
-    if (r->w.bad || rounds < 1 || work < 1 || work >= h->works ||
-        column.mechanism >= l->mechanisms || number != h->number + (back ? 1 : rounds))
+    if (r->w.bad || (rounds == 0) != (column.purpose == LEDGER_STATISTICS) || work < 1 ||
+        work >= h->works || column.mechanism >= l->mechanisms ||
+        number != h->number + (back ? 1 : rounds))
         return wrong(r, "entries that do not follow each other");
-    s = take_what(r, &b, &slots);
+    s = take_what(r, back, &b, &slots);
     if (s != STATUS_OK)
         return s;
     if (back)
@@ -313,7 +321,7 @@ static enum status take_entry(struct replay *r, bool back)
                                                    .last_s = at});
     h->number = number;
     h->entries++;
-    l->releases_since += b.n;
+    l->releases_since += b.asked != NULL ? b.places : b.n;
     if (!back)
         ledger_past_settle(l, column.mechanism);
     return STATUS_OK;
@@ -327,6 +335,19 @@ static enum status take_pay(struct replay *r)
 static enum status take_back(struct replay *r)
 {
     return take_entry(r, true);
+}
+
+/* What was asked for without a round; it is another word on what entries have said. */
+static enum status take_asked(struct replay *r)
+{
+    struct ledger_asked a = {.unknown = ledger_words_number(&r->w, UINT64_MAX)};
+
+    a.day = ledger_words_number(&r->w, UINT64_MAX);
+    a.rows = ledger_words_number(&r->w, UINT64_MAX);
+    if (!ledger_words_end(&r->w) || r->record->n > 0)
+        return wrong(r, "an impossible count of what was asked for");
+    r->l->asked = a;
+    return STATUS_OK;
 }
 
 /* --- peers --- */
@@ -430,7 +451,8 @@ static enum status each(void *owner, const struct ledger_record *record, struct 
         {"count", take_count},     {"tally", take_tally}, {"pay", take_pay},
         {"back", take_back},       {"peer", take_peer},   {"seen", take_seen},
         {"forget", take_forget},   {"sums", take_sums},   {"past", take_past},
-        {"members", take_members}, {"align", take_align}, {"told", take_told},
+        {"members", take_members}, {"asked", take_asked}, {"align", take_align},
+        {"told", take_told},
     };
     struct replay *r = owner;
 

@@ -14,6 +14,7 @@
 #include "common/privacy/rdp.h"
 
 #include "common/base/check.h"
+#include "common/base/golden.h"
 #include "common/base/mem.h"
 
 #include <math.h>
@@ -208,33 +209,30 @@ double rdp_epsilon(double rdp, double excess, double delta)
     return rdp + log(excess) - log1p(excess) - (log(delta) + log1p(excess)) / excess;
 }
 
+struct minimise {
+    double (*total)(const void *context, double excess);
+    const void *context;
+    double delta;
+};
+
+static double epsilon_at(void *minimise, double log_excess)
+{
+    const struct minimise *m = minimise;
+    const double excess = exp(log_excess);
+
+    return rdp_epsilon(m->total(m->context, excess), excess, m->delta);
+}
+
 /* In alpha the bound is a convex function over alpha - 1, hence quasi-convex, so golden-section
  * search on ln(alpha - 1) finds its minimum.  At whatever order it stops, the bound holds. */
 double rdp_minimise(double (*total)(const void *context, double excess), const void *context,
                     double delta, double *excess)
 {
-    const double golden = 0.61803398874989485;
-    double low = -24, high = 8, a = high - golden * (high - low), b = low + golden * (high - low);
-    double at_a, at_b;
+    struct minimise m = {.total = total, .context = context, .delta = delta};
+    struct golden best;
 
     CHECK(delta > 0 && delta < 1);
-    at_a = rdp_epsilon(total(context, exp(a)), exp(a), delta);
-    at_b = rdp_epsilon(total(context, exp(b)), exp(b), delta);
-    for (int step = 0; step < 60; step++) {
-        if (at_a <= at_b) {
-            high = b;
-            b = a;
-            at_b = at_a;
-            a = high - golden * (high - low);
-            at_a = rdp_epsilon(total(context, exp(a)), exp(a), delta);
-        } else {
-            low = a;
-            a = b;
-            at_a = at_b;
-            b = low + golden * (high - low);
-            at_b = rdp_epsilon(total(context, exp(b)), exp(b), delta);
-        }
-    }
-    *excess = exp(at_a <= at_b ? a : b);
-    return fmax(fmin(at_a, at_b), 0);
+    best = golden_search(epsilon_at, &m, -24, 8, 62);
+    *excess = exp(best.at);
+    return fmax(best.value, 0);
 }

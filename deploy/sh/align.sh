@@ -9,13 +9,15 @@
 align_usage() {
     cat <<'USAGE'
 usage: vfl align --ids FILE --party A.csv --party B.csv ... [--key COLUMN[,COLUMN]] [--duplicates refuse|first|all]
-                 [--fold] [--no-trim] [--unicode nfc|nfkc|none] [--min N] [--name NAME] --out DIR [--quiet]
+                 [--fold] [--no-trim] [--unicode nfc|nfkc|none] [--rows common|labelled] [--min N] [--name NAME]
+                 --out DIR [--quiet]
 
-  --ids FILE       the server's table; --party FILE: one party's.  CSV, plain or .gz, or SQLite, rows in any order
+  --ids FILE       the server's table; --party FILE: one party's.  as docs/tables.md has it, rows in any order
   --key            the columns that make an id together; default: id
   --duplicates     an id that is there twice: refuse the table (default), take the first row, or all of them
   --fold           capital and small letters are the same; --no-trim: spaces around a cell count
   --unicode        the form in which cells are compared; default: nfc
+  --rows           labelled: all of the server's, with an empty line where a party has none; default: common
   --min N          fewest rows in common that any side goes on with; default: 0
   --out DIR        a new folder: server.ids and party-I.ids with the common ids in one order, in each side's own
                    spelling, and summary.json
@@ -23,7 +25,8 @@ USAGE
 }
 
 align_read_options() {
-    out='' ids='' key='' duplicates=refuse fold=false trim=true unicode=nfc least=0 name=common m=0 tables=''
+    out='' ids='' key='' duplicates=refuse fold=false trim=true unicode=nfc rows=common least=0 name=common m=0
+    tables=''
     while [ $# -gt 0 ]; do
         case $1 in
         --quiet) quiet=yes && shift && continue ;;
@@ -37,14 +40,15 @@ align_read_options() {
         case $1 in
         --ids) ids=$2 ;;
         --party)
-            [ -f "$2" ] || fail 2 "$2: no such file"
+            align_table=$(cluster_source "$2") || exit $?
             m=$((m + 1))
-            tables="$tables$(readlink -f "$2")
+            tables="$tables$align_table
 "
             ;;
         --key) key=$2 ;;
         --duplicates) duplicates=$2 ;;
         --unicode) unicode=$2 ;;
+        --rows) rows=$2 ;;
         --min) number --min "$2" 0 16777216 && least=$2 ;;
         --name) name=$2 ;;
         --out) out=$2 ;;
@@ -53,8 +57,7 @@ align_read_options() {
         shift 2
     done
     [ -n "$ids" ] && [ $m -gt 0 ] && [ -n "$out" ] || fail 2 "--ids, --party and --out are needed (vfl align --help)"
-    [ -f "$ids" ] || fail 2 "$ids: no such file"
-    ids=$(readlink -f "$ids")
+    ids=$(cluster_source "$ids") || exit $?
     [ ! -e "$out" ] || [ -z "$(find "$out" -mindepth 1 -maxdepth 1 | head -n 1)" ] || fail 2 "$out is not empty"
     own_folder "$out"
     out=$(readlink -f "$out")
@@ -62,12 +65,12 @@ align_read_options() {
     flock -n 9 || fail 2 "$out: an alignment is running there"
 }
 
-align_config() { # ROLE POLICY
+align_config() { # ROLE POLICY MORE-OF-ALIGN
     printf '# Written by vfl align.\n'
     printf 'identity: {cert: %s.crt, key: %s.key, ca: ../pki/ca.crt, crl: ../pki/ca.crl}\n' "$1" "$1"
     printf 'roster: ../roster.yaml\nstate: .\nstate_key: state.key\n'
     printf 'align: {trim: %s, fold: %s}\n' "$trim" "$fold"
-    printf 'policy: {%salign: {max_ids: 16777216, max_ids_of_all: 4294967295, min_result: %s}}\n' "$2" "$least"
+    printf 'policy: {%salign: {max_ids: 16777216, max_ids_of_all: 4294967295, min_result: %s%s}}\n' "$2" "$least" "$3"
 }
 
 # Names of files and columns are the user's: they go to the daemons as arguments, past YAML and the shell.
@@ -78,7 +81,7 @@ align_daemon() { # server|I TABLE ARGUMENTS...
     [ -z "$key" ] || set -- "$@" --set "align.key=$key"
     if [ "$align_who" = server ]; then
         set -- "$vfl_bin/vfl-server" -c "$out/server/config.yaml" --align "$name" --set "labels.train=$align_table" \
-            --set listen=127.0.0.1:0 --set "limits.connections_per_address=$((2 * m + 8))" "$@"
+            --set "align.rows=$rows" --set listen=127.0.0.1:0 --set "limits.connections_per_address=$((2 * m + 8))" "$@"
     else
         set -- "$vfl_bin/vfl-party" -c "$out/party-$align_who/config.yaml" --align --set "data.train=$align_table" "$@"
     fi
@@ -128,16 +131,18 @@ align_main() {
     need flock awk nproc seq setsid setpriv
     # shellcheck source=/dev/null
     . "$vfl_share/sh/cluster.sh"
+    # shellcheck source=/dev/null
+    . "$vfl_share/sh/data.sh"
     align_read_options "$@"
     for program in vfl-server vfl-party vfl-merge vfl-pki; do
         [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
     done
     "$vfl_bin/vfl-pki" local --out "$out" --parties "$m" || exit $?
     cluster_under='' cluster_why='' started=yes
-    align_config server '' >"$out/server/config.yaml"
+    align_config server '' '' >"$out/server/config.yaml"
     align_checked server server "$ids"
     for i in $(seq "$m"); do
-        align_config party "min_parties: 1, min_m_eff: 1, " >"$out/party-$i/config.yaml"
+        align_config party "min_parties: 1, min_m_eff: 1, " ', rows: [common, labelled]' >"$out/party-$i/config.yaml"
         align_checked "party-$i" "$i" "$(align_table "$i")" --set server=127.0.0.1:1
     done
     align_start

@@ -11,6 +11,7 @@ cluster_usage() {
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]
                     | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]]
                    [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN] [--positive VALUE]
+                   [--test-share S] [--test-by id|group|time] [--schema FILE]
                    [--delimiter C] [--parties M] [--columns SPEC] [--label-map NAME]
                    [--set key.path=value]... [--party WHO:key.path=value]... [--seed N]
                    [--netns [--link [WHO:]KEY=VALUE,...]...] [--strict-policy] [--transcript]
@@ -28,6 +29,10 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                     made of its number and its file's digest
   --group COLUMN    the column that says whose a row is (data.group, labels.group), which every side gets
   --time COLUMN     the column that says when a row was (data.time, labels.time), likewise
+  --test-share S    without --test: this share of the rows is tested, by a hash of their ids; or 0.2, when one says:
+  --test-by group   ... by a hash of what stands in --group, so that no person is on both sides
+  --test-by time    ... those with the latest times in --time
+  --schema FILE     of the whole table, as vfl prepare writes it and a person has changed it: each party gets its part
   --positive VALUE  the label that is class 1, all others being class 0
   --delimiter C     of CSV: one of ,;| or another sign, or tab; otherwise the most frequent one in the header
   --columns SPEC    age+job,hours-country,7-9: names or numbers of columns ('+' joins, ',' separates parties; a name
@@ -55,7 +60,7 @@ cluster_read_options() {
     netns=no links=no transcript=no scores=''
     data='' train='' test='' idx_train='' idx_test='' npy_train='' npy_test=''
     parties='' columns='' label_map='' seed='' strict=no out=''
-    label='' id='' group='' time='' positive='' delimiter=''
+    label='' id='' group='' time='' positive='' delimiter='' test_share='' test_by='' schema=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
     scratch=$(mktemp -d) || fail 6 "no temporary folder"
     trap 'netns_down; rm -rf "$scratch"' EXIT
@@ -84,6 +89,9 @@ cluster_read_options() {
         --id) id=$2 ;;
         --group) group=$2 ;;
         --time) time=$2 ;;
+        --test-share) test_share=$2 ;;
+        --test-by) test_by=$2 ;;
+        --schema) schema=$2 ;;
         --positive) positive=$2 ;;
         --delimiter) delimiter=$2 ;;
         --parties) number --parties "$2" 1 256 && parties=$2 ;;
@@ -242,6 +250,7 @@ cluster_party_config() { # I
     cluster_identity party
     printf 'data:\n  train: ../data/party-%s-train.%s\n' "$1" "$ending"
     [ ! -e "$out/data/party-$1-test.$ending" ] || printf '  test: ../data/party-%s-test.%s\n' "$1" "$ending"
+    [ ! -e "$out/data/party-$1-schema.yaml" ] || printf '  schema: ../data/party-%s-schema.yaml\n' "$1"
     ! cluster_holds_labels "$1" || printf '  labels: {train: ../data/labels-train.csv}\n'
     # Without the roster's digest only a server on loopback is accepted.
     [ "$strict$netns" = yesno ] || printf 'policy:\n  roster_sha256: "%s"\n' "$digest"

@@ -25,6 +25,7 @@ cluster_find_data() {
     fi
     [ -z "$train" ] || train=$(cluster_source "$train") || exit $?
     [ -z "$test" ] || test=$(cluster_source "$test") || exit $?
+    [ -z "$schema" ] || schema=$(cluster_file "$schema") || exit $?
     [ -z "$idx_train" ] || idx_train=$(cluster_pair "$idx_train") || exit $?
     [ -z "$npy_train" ] || npy_train=$(cluster_pair "$npy_train") || exit $?
     [ -z "$npy_test" ] || npy_test=$(cluster_pair "$npy_test") || exit $?
@@ -51,7 +52,8 @@ cluster_plan() {
     printf 'train %s\ntest %s\nidx-train %s\nidx-test %s\n' "$train" "$test" "$idx_train" "$idx_test"
     printf 'parties %s\ncolumns %s\nlabel-map %s\n' "$parties" "$columns" "$label_map"
     for cluster_role in "label $label" "id $id" "group $group" "time $time" "positive $positive" \
-        "delimiter $delimiter" "npy-train $npy_train" "npy-test $npy_test"; do
+        "delimiter $delimiter" "npy-train $npy_train" "npy-test $npy_test" "test-share $test_share" \
+        "test-by $test_by" "schema $schema"; do
         [ -z "${cluster_role#* }" ] || printf '%s\n' "$cluster_role"
     done
     printf 'seed %s\nstrict-policy %s\n' "$seed" "$strict"
@@ -64,7 +66,7 @@ cluster_split() {
     for cluster_role in "train $train" "test $test" "idx-train $idx_train" "idx-test $idx_test" "parties $parties" \
         "npy-train $npy_train" "npy-test $npy_test" \
         "columns $columns" "label-map $label_map" "label $label" "id $id" "group $group" "time $time" \
-        "delimiter $delimiter"; do
+        "delimiter $delimiter" "test-share $test_share" "test-by $test_by" "schema $schema"; do
         [ -z "${cluster_role#* }" ] || set -- "$@" "--${cluster_role%% *}" "${cluster_role#* }"
     done
     "$vfl_bin/vfl-split" "$@" >"$out/data.txt" && return

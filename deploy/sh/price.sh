@@ -8,7 +8,7 @@
 price_usage() {
     cat <<'USAGE'
 usage: vfl price [--epsilon E] [--delta D] [--trials B] [--beta X] [--embedding P] [--releases N] [--m-eff M]
-                 [--noise S] [--steps Q] [--group G]
+                 [--noise S] [--steps Q] [--group G] [--statistics RHO]
 
 Give all but one of them, and the missing one is computed: the smallest epsilon, delta, m-eff or noise, the largest
 trials, beta, embedding or releases.
@@ -27,6 +27,8 @@ trials, beta, embedding or releases.
   --steps      Q local steps on each release; with --noise and without --steps: 1; alone: the noise is sought
   --group      what G records cost that change together (copies, a family): G times the releases, and G^2 times the
                steps, since they may be in one batch; 1
+  --statistics what of its columns was drawn with noise, once: the rho of a schema with statistics: dp, as
+               vfl-party -n says it; G^2 times that for a group; 0
 
 Exit 5: no value does it.
 USAGE

@@ -127,12 +127,13 @@ report_origin() { # RUN
                 *) printf ' --%s %s' "$report_key" "$(report_quoted "$(basename "$report_value")")" ;;
                 esac
                 ;;
+            schema) printf ' --schema %s' "$(report_quoted "$(basename "$report_value")")" ;;
             idx-train | idx-test | npy-train | npy-test)
                 printf ' --%s %s' "$report_key" "$(report_quoted \
                     "$(basename "${report_value%%,*}"),$(basename "${report_value#*,}")")"
                 ;;
             # Of a path from the root only the last name.
-            parties | columns | label | id | group | time | positive | delimiter | label-map | \
+            parties | columns | label | id | group | time | positive | delimiter | label-map | test-share | test-by | \
                 seed | set | party | link)
                 report_value=$(printf '%s' "$report_value" | sed 's|=/.*/|=|')
                 printf ' --%s %s' "$report_key" "$(report_quoted "$report_value")"

@@ -3,7 +3,7 @@
  *   vfl-job [--state DIR] submit train PLAN             keys of the plan, YAML
  *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--by NAME]
  *                                      [--min-parties N] IDS               one id a line
- *   vfl-job [--state DIR] submit align FILE             a line `name: NAME`
+ *   vfl-job [--state DIR] submit align FILE             a line `name: NAME`, and `rows: labelled`
  *   vfl-job [--state DIR] submit contribute [--model RUN] [--permutations N] [--columns NAME=N,...]
  *                                      [--by NAME] IDS    or a table id,..., whose ids are sent
  *   vfl-job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores N
@@ -51,7 +51,7 @@ static const char usage[] =
     "       vfl job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores "
     "N | without N\n"
     "                             | answers N\n"
-    "       vfl job [--state DIR] submit align FILE           FILE: a line name: NAME\n"
+    "       vfl job [--state DIR] submit align FILE           FILE: lines name: NAME, rows: KIND\n"
     "  --state DIR        the server's state directory; without it the working directory\n"
     "  --model RUN        whose model predicts; without it the one in use\n"
     "  --absent NAME,...  parties that answer with a constant\n"

@@ -456,6 +456,9 @@ static void print_table(const json_t *root)
     if (json_object_get(root, "rows") != NULL)
         printf("rows      %.0f predicted, %.0f of them before\n", number(root, "rows"),
                number(root, "kept"));
+    else if (json_object_get(root, "labelled") != NULL)
+        printf("aligned   %.0f labelled rows, %.0f parties\n", number(root, "labelled"),
+               number(root, "parties_n"));
     else if (json_object_get(root, "common") != NULL)
         printf("aligned   %.0f rows in common, of %.0f ids at the server, %.0f parties\n",
                number(root, "common"), number(root, "ids"), number(root, "parties_n"));

@@ -49,7 +49,7 @@ static int take(struct request *r, enum term term, const char *text)
     const struct term_kind *kind = &term_kinds[term];
     char *end;
     double value = strtod(text, &end);
-    bool none = value == 0 && (term == TERM_NOISE || term == TERM_STEPS);
+    bool none = value == 0 && (term == TERM_NOISE || term == TERM_STEPS || term == TERM_STATISTICS);
 
     if (r->given[term])
         return refuse("--%s %s: given before", kind->name, text);
@@ -200,6 +200,8 @@ static void print_answer(const struct request *r)
         print_term(r, TERM_NOISE);
         print_term(r, TERM_STEPS);
     }
+    if (r->terms.value[TERM_STATISTICS] > 0)
+        print_term(r, TERM_STATISTICS);
     /* sd of C/(beta b) (sum of q - b M/2), where every q has at most the variance b/4. */
     printf("%-10s standard deviation %.3g C in each coordinate of a sum of at most %" PRIu32 " C\n",
            "error", sqrt(e.parties / (4.0 * e.trials)) / e.beta, e.parties);

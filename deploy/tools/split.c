@@ -3,19 +3,23 @@
  *   vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test
  * IMAGES,LABELS] | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv])
  *             [--parties M] [--columns SPEC] [--label COLUMN] [--id COLUMN] [--delimiter C]
- *             [--label-map NAME]
+ *             [--label-map NAME] [--test-share S] [--test-by id|group|time]
+ *             [--schema FILE]
  *
  * Writes labels-train.csv, labels-test.csv and party-I-train.csv|idx|npy, party-I-test.csv|idx|npy
- * (I from 1). What is in a cell is copied as it stands, rows are streamed.  Without a test set, a
- * row belongs to it when the first byte of SHA-256 of its decimal id, mod 5, is 0.  This is for
- * trying things out: in the field nobody has all columns.
+ * (I from 1). What is in a cell is copied as it stands, rows are streamed.  Without a test set,
+ * sets.h says which rows are in it.  This is for trying things out: in the field nobody has all
+ * columns.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/file.h"
+#include "common/config/number.h"
 #include "common/data/csv.h"
 #include "deploy/tools/split/images.h"
 #include "deploy/tools/split/output.h"
+#include "deploy/tools/split/schemas.h"
+#include "deploy/tools/split/sets.h"
 #include "deploy/tools/split/tables.h"
 
 #include <getopt.h>
@@ -30,21 +34,75 @@ static const char usage[] =
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
     "grid:RxC]\n"
     "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN]\n"
-    "                 [--delimiter C] [--label-map evenodd|binary:K]\n";
+    "                 [--delimiter C] [--label-map evenodd|binary:K]\n"
+    "                 [--test-share S] [--test-by id|group|time] [--schema FILE]\n";
+
+/* Of rows that are to be tested, and by what. */
+static enum status read_test(struct split *s, int option, const char *text)
+{
+    static const char *const by[] = {"id", "group", NULL, "time"};
+
+    if (option == 'S' && number_real(&s->o.test_share, text) && s->o.test_share > 0 &&
+        s->o.test_share < 1)
+        return STATUS_OK;
+    if (option == 'S')
+        return error_set(&s->err, STATUS_CONFIG, "--test-share %s: expected above 0 and below 1",
+                         text);
+    for (unsigned i = 0; i < sizeof by / sizeof *by; i++)
+        if (by[i] != NULL && strcmp(text, by[i]) == 0) {
+            s->o.test_by = (enum plan_validate_by)i;
+            return STATUS_OK;
+        }
+    return error_set(&s->err, STATUS_CONFIG, "--test-by %s: known are id, group, time", text);
+}
+
+/* Options that need or exclude each other. */
+static enum status check_together(struct split *s, bool all_read)
+{
+    const struct split_options *o = &s->o;
+
+    if (!all_read || o->out == NULL ||
+        (o->train != NULL) + (o->pair_train != NULL) + (o->predict != NULL) != 1 ||
+        (o->test != NULL && o->train == NULL) ||
+        (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
+        (o->pair_test != NULL && o->pair_train == NULL))
+        return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
+    if ((o->group != NULL || o->time != NULL || o->schema != NULL) &&
+        (o->pair_train != NULL || o->pair_predict))
+        return error_set(&s->err, STATUS_CONFIG,
+                         "--group, --time, --schema: images have no named columns");
+    if (o->schema != NULL && o->predict != NULL)
+        return error_set(&s->err, STATUS_CONFIG, "--schema: a model has its own");
+    if (sets_check(s) != STATUS_OK)
+        return s->err.status;
+    return output_label_map(s);
+}
 
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
-        {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
-        {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
-        {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
-        {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
-        {"npy-predict", required_argument, NULL, 's'}, {"group", required_argument, NULL, 'g'},
-        {"time", required_argument, NULL, 'm'},        {"label", required_argument, NULL, 'L'},
-        {"id", required_argument, NULL, 'I'},          {"delimiter", required_argument, NULL, 'd'},
-        {"parties", required_argument, NULL, 'p'},     {"columns", required_argument, NULL, 'c'},
-        {"label-map", required_argument, NULL, 'l'},   {0}};
+    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
+                                          {"train", required_argument, NULL, 't'},
+                                          {"test", required_argument, NULL, 'e'},
+                                          {"idx-train", required_argument, NULL, 'i'},
+                                          {"predict", required_argument, NULL, 'r'},
+                                          {"with-labels", no_argument, NULL, 'w'},
+                                          {"idx-predict", required_argument, NULL, 's'},
+                                          {"idx-test", required_argument, NULL, 'j'},
+                                          {"npy-train", required_argument, NULL, 'i'},
+                                          {"npy-test", required_argument, NULL, 'j'},
+                                          {"npy-predict", required_argument, NULL, 's'},
+                                          {"group", required_argument, NULL, 'g'},
+                                          {"time", required_argument, NULL, 'm'},
+                                          {"label", required_argument, NULL, 'L'},
+                                          {"id", required_argument, NULL, 'I'},
+                                          {"delimiter", required_argument, NULL, 'd'},
+                                          {"parties", required_argument, NULL, 'p'},
+                                          {"columns", required_argument, NULL, 'c'},
+                                          {"label-map", required_argument, NULL, 'l'},
+                                          {"test-share", required_argument, NULL, 'S'},
+                                          {"schema", required_argument, NULL, 'C'},
+                                          {"test-by", required_argument, NULL, 'B'},
+                                          {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -67,6 +125,12 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'I': o->id = optarg; break;
         case 'g': o->group = optarg; break;
         case 'm': o->time = optarg; break;
+        case 'C': o->schema = optarg; break;
+        case 'S':
+        case 'B':
+            if (read_test(s, c, optarg) != STATUS_OK)
+                return s->err.status;
+            break;
         case 'd':
             o->delimiter = strcmp(optarg, "tab") == 0 ? '\t' : optarg[0];
             if (strcmp(optarg, "tab") != 0 && (strlen(optarg) != 1 || !csv_delimiter(optarg[0])))
@@ -82,15 +146,7 @@ static enum status read_options(struct split *s, int argc, char **argv)
         default: return error_set(&s->err, STATUS_CONFIG, "unknown option\n%s", usage);
         }
     }
-    if (optind != argc || o->out == NULL ||
-        (o->train != NULL) + (o->pair_train != NULL) + (o->predict != NULL) != 1 ||
-        (o->test != NULL && o->train == NULL) ||
-        (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
-        (o->pair_test != NULL && o->pair_train == NULL))
-        return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
-    if ((o->group != NULL || o->time != NULL) && (o->pair_train != NULL || o->pair_predict))
-        return error_set(&s->err, STATUS_CONFIG, "--group, --time: images have no named columns");
-    return output_label_map(s);
+    return check_together(s, optind == argc);
 }
 
 int main(int argc, char **argv)
@@ -105,7 +161,12 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && s.rows[0] == 0)
         status =
             error_set(&s.err, STATUS_DATA, s.o.predict != NULL ? "no rows" : "no training rows");
+    if (status == STATUS_OK && s.rows[1] == 0 && s.o.test_share > 0)
+        status = error_set(&s.err, STATUS_DATA, "--test-share %g: no test rows", s.o.test_share);
     status = output_close(&s, status);
+    if (status == STATUS_OK && s.o.predict == NULL)
+        status = schemas_write(&s);
+    schemas_deinit(&s);
     if (status == STATUS_OK)
         printf("parties %u\nfeatures %u\nlabels %u\ntrain_rows %llu\ntest_rows %llu\n",
                s.columns.parties, s.features, s.labels, (unsigned long long)s.rows[0],

@@ -33,11 +33,25 @@ static enum status check_ids(const struct party_align *p, const struct alignment
         return error_set(p->error, STATUS_POLICY,
                          "policy.align.max_ids: %s lists %u ids, %u are the most",
                          p->setup->roster->server.name, of->ids, c->ids_max);
-    if (of->result_min < c->result_min)
+    if (of->rows == CONFIG_ROWS_COMMON && of->result_min < c->result_min)
         return error_set(p->error, STATUS_POLICY,
                          "policy.align.min_result: %s tells how many rows are common where they "
                          "are %u, and %u are the fewest",
                          p->setup->roster->server.name, of->result_min, c->result_min);
+    return STATUS_OK;
+}
+
+static enum status check_rows(const struct party_align *p, const struct alignment *of)
+{
+    const struct config_align *c = &p->setup->config->align;
+
+    if (!c->rows_taken[of->rows])
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.align.rows: it does not take part in alignments of %s rows",
+                         of->rows == CONFIG_ROWS_LABELLED ? "labelled" : "common");
+    if (of->rows == CONFIG_ROWS_LABELLED && of->ids < c->result_min)
+        return error_set(p->error, STATUS_POLICY,
+                         "policy.align.min_result: fewer labelled rows than %u", c->result_min);
     return STATUS_OK;
 }
 
@@ -70,6 +84,8 @@ static enum status offer(void *state, struct actions *a, const struct wire_offer
     if (p->known && memcmp(digest, p->digest, sizeof digest) != 0)
         return error_set(p->error, STATUS_PROTOCOL, "the server changed the job in its middle");
     s = alignment_parse(&about, o->job.text.data, o->job.text.n, p->error);
+    if (s == STATUS_OK)
+        s = check_rows(p, &about);
     if (s == STATUS_OK)
         s = check_ids(p, &about);
     if (s == STATUS_OK)
@@ -166,7 +182,8 @@ static enum status begin(void *state, const struct secagg_pair *pairs)
     if (s != STATUS_OK)
         return s;
     lost(p);
-    align_course_init(&p->course, p->set->members_n + 1, size, p->about.chunk);
+    align_course_init(&p->course, p->set->members_n + 1, size, p->about.chunk,
+                      p->about.rows == CONFIG_ROWS_LABELLED);
     s = share_init(&p->keys, p->set->members_n, p->set->self, pairs);
     if (s == STATUS_OK)
         s = align_member_new(&p->member, &setup);

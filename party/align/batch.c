@@ -23,20 +23,6 @@ static const char *name_of(const struct party_align *p, uint32_t ring)
 
 /* --- what comes in --- */
 
-/* Does the server show everybody's tallies with this step? */
-static bool shows_tallies(const struct align_at *at)
-{
-    return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
-}
-
-/* Before places go back everybody has everybody's word that it was told the same: a tag over
- * nothing, in the name of the transcript, for each other party.  It goes out in answer to the step
- * before that, whose seals it shares. */
-static bool shows_words(const struct align_at *at)
-{
-    return at->part == ALIGN_RETURN && at->stage == 0 && at->first;
-}
-
 static size_t words_bytes(const struct party_align *p)
 {
     return (size_t)(p->set->members_n - 1) * WIRE_TAG_BYTES;
@@ -64,8 +50,10 @@ static enum status check_common(struct party_align *p, const struct wire_batch *
 static enum status check_shape(const struct party_align *p, const struct wire_batch *b,
                                const struct align_at *at)
 {
-    const size_t tallies = shows_tallies(at) ? (size_t)p->course.members * TALLY_BYTES : 0,
-                 tag = shows_words(at)                         ? words_bytes(p)
+    uint32_t stage;
+    const size_t shown = align_shows_tallies(&p->course, at, &stage) ? p->course.members : 0,
+                 tallies = shown * TALLY_BYTES,
+                 tag = align_shows_words(at)                   ? words_bytes(p)
                        : sealer(p, at) > 0 && p->entries_n > 0 ? WIRE_TAG_BYTES
                                                                : 0;
 
@@ -141,7 +129,7 @@ static enum status answer(struct party_align *p, struct actions *a, const struct
         b->tallies = (struct wire_bytes){align_member_tally(p->member), TALLY_BYTES};
     if (next < p->steps)
         s = share_begin(&p->keys, &round);
-    if (s == STATUS_OK && shows_words(&then))
+    if (s == STATUS_OK && align_shows_words(&then))
         seal_words(p, b);
     if (s != STATUS_OK || next == p->steps || !align_hands(&then))
         return s;
@@ -173,7 +161,7 @@ enum status align_take_batch(struct party_align *p, struct actions *a, const str
     s = check_shape(p, b, &at);
     if (s == STATUS_OK)
         s = open_entries(p, b, &at);
-    if (s == STATUS_OK && shows_words(&at))
+    if (s == STATUS_OK && align_shows_words(&at))
         s = open_words(p, b);
     p->tallies.len = 0;
     if (s == STATUS_OK && b->tallies.n > 0 &&
@@ -209,13 +197,12 @@ static enum status end(struct party_align *p)
 void align_work_step(struct party_align *p)
 {
     const struct align_at at = align_at(&p->course, p->step);
+    uint32_t stage;
     const struct party_ids_listed *l = &p->setup->listed;
     enum status s = STATUS_OK;
 
-    if (shows_tallies(&at))
-        s = blame(p, align_member_check(
-                         p->member, at.part == ALIGN_COLLECT ? p->course.members - 1 : at.stage - 1,
-                         p->tallies.data, p->error));
+    if (align_shows_tallies(&p->course, &at, &stage))
+        s = blame(p, align_member_check(p->member, stage, p->tallies.data, p->error));
     if (s == STATUS_OK)
         s = blame(p, align_member_take(p->member, p->step, p->entries, p->entries_n, p->error));
     if (s == STATUS_OK && alignment_tells(&at))
@@ -241,7 +228,8 @@ enum status align_worked_step(struct party_align *p, struct actions *a)
     p->furthest = p->step > p->furthest ? p->step : p->furthest;
     if (p->step == p->steps) {
         p->complete = p->kept = true;
-        log_info("alignment %s: %u rows in common", p->about.name, p->common);
+        log_info("alignment %s: %u %s", p->about.name, p->common,
+                 p->course.labelled ? "labelled rows" : "rows in common");
     }
     return STATUS_OK;
 }

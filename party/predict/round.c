@@ -187,6 +187,7 @@ enum status predict_broadcast(struct party_predict *p, struct actions *a,
         .rounds = 1,
         .rows = p->round.charged,
         .n = cannot_answer(p) ? 0 : p->round.charged_n,
+        .places = (mixes_here(p) != NULL ? 2 : 1) * (size_t)p->round.rows,
         .seen = p->seen,
         .seen_n = p->setup->roster->n,
     };

@@ -102,7 +102,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     anchor = p->protocol.proximal > 0 ? nn_spec_params(&spec) : 0;
     nothing = p->training.party_dropout > 0 ? (size_t)batch * p->model.embedding : 0;
     scratch = sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + words +
-                               values + turned + anchor + nothing);
+                               values + turned + anchor + nothing) +
+              batch;
 
     *b = (struct party_bottom){
         .width = p->model.embedding,
@@ -112,12 +113,13 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = aggregation_of(p)->polynomial ? INFINITY : (float)p->protocol.clip,
     };
-    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 8 * MEM_ALIGNMENT);
+    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 9 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&b->net, &spec, &b->arena);
     if (s != STATUS_OK)
         return s;
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
+    b->masks.lacks = arena_alloc(&b->arena, batch, 1);
     b->back.gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
     b->back.received = arena_alloc(&b->arena, words, sizeof *b->back.received);
     b->back.factors = down.gradient.form == GRADIENT_FULL
@@ -129,8 +131,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (nothing > 0)
         b->masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
     CHECK(nothing == 0 || b->masks.nothing != NULL);
-    CHECK(b->back.gradient != NULL && b->back.received != NULL && b->back.factors != NULL &&
-          b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
+    CHECK(b->masks.lacks != NULL && b->back.gradient != NULL && b->back.received != NULL &&
+          b->back.factors != NULL && b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     s = party_masks_init(&b->masks, &spec);
     return s == STATUS_OK ? party_dp_init(&b->dp, config, &spec, batch) : s;
@@ -186,6 +188,31 @@ static uint64_t count_beyond(const float *h, size_t n, float clip)
     return beyond;
 }
 
+/* Rows that are not there are made zeros, by the same steps whichever they are. */
+static void silence(float *v, const uint8_t *lacks, uint32_t rows, uint32_t width)
+{
+    for (uint32_t r = 0; r < rows; r++) {
+        const uint32_t there = (uint32_t)lacks[r] - 1;
+
+        for (uint32_t i = 0; i < width; i++) {
+            uint32_t bits;
+
+            memcpy(&bits, &v[(size_t)r * width + i], sizeof bits);
+            bits &= there;
+            memcpy(&v[(size_t)r * width + i], &bits, sizeof bits);
+        }
+    }
+}
+
+/* Embeddings of a forward pass, in the net's own room: whoever goes back through them brings no
+ * gradient of such rows. */
+static const float *without(const float *h, const uint8_t *lacks, uint32_t rows, uint32_t width)
+{
+    if (lacks != NULL)
+        silence((float *)(uintptr_t)h, lacks, rows, width);
+    return h;
+}
+
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
                                 uint32_t n, uint64_t step)
 {
@@ -193,6 +220,9 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
 
     table_gather(b->batch, t, rows, n);
     b->batch_rows = n;
+    b->masks.some_lack = t->lacks != NULL;
+    for (uint32_t i = 0; i < n && b->masks.some_lack; i++)
+        b->masks.lacks[i] = t->lacks[rows[i]];
     party_masks_draw(&b->masks, &b->net, step, n);
     h = nn_net_forward_masked(&b->net, b->batch, n);
     b->cut.lost += nn_net_lost_forward(&b->net);
@@ -202,12 +232,13 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
         b->cut.inputs += (uint64_t)n * t->cols;
         b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.layer[0].x_max);
     }
-    return h;
+    return without(h, b->masks.some_lack ? b->masks.lacks : NULL, n, b->width);
 }
 
 const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n)
 {
     b->batch_rows = n;
+    b->masks.some_lack = false;
     memset(b->masks.nothing, 0, (size_t)n * b->width * sizeof *b->masks.nothing);
     return b->masks.nothing;
 }
@@ -220,7 +251,7 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
     CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
     h = nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
     b->cut.lost += nn_net_lost_forward(&b->net);
-    return h;
+    return without(h, t->lacks == NULL ? NULL : t->lacks + first, n, b->width);
 }
 
 /* D (rows x k), W (P x k) to D W', by the products that a head's backward makes of them. */
@@ -260,7 +291,8 @@ uint32_t party_bottom_clip(struct party_bottom *b, double most)
 
 const float *party_bottom_again(struct party_bottom *b)
 {
-    return nn_net_forward_masked(&b->net, b->batch, b->batch_rows);
+    return without(nn_net_forward_masked(&b->net, b->batch, b->batch_rows),
+                   b->masks.some_lack ? b->masks.lacks : NULL, b->batch_rows, b->width);
 }
 
 bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q)
@@ -277,6 +309,8 @@ void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t st
         return;
     if (q == 0 && b->anchor != NULL)
         nn_net_copy_params(&b->net, b->anchor);
+    if (b->masks.some_lack) /* nothing comes back to a row that is not there */
+        silence(b->back.gradient, b->masks.lacks, b->batch_rows, b->width);
     if (b->dp.factor != NULL)
         party_dp_backward(&b->dp, &b->net, b->back.gradient,
                           step * p->protocol.local_iterations + q);

@@ -82,7 +82,9 @@ void party_bottom_deinit(struct party_bottom *b);
 
 /* Embeddings (n x P) of the rows of the batch of a training step, which is kept: under
  * model.dropout with masks of its own, as are those of the same batch until the next.  Finite, as
- * all embeddings are: those of a record whose pass is not are zeros. */
+ * all embeddings are: those of a record whose pass is not are zeros.  Zeros, too, are those of a
+ * row that this party does not have (table.h), here and in evaluations: what predictions have in
+ * the place of an unknown id.  No gradient of it reaches the bottom, and it takes the same work. */
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
                                 uint32_t n, uint64_t step);
 /* A training batch that does without this party (training.party_dropout): zeros, n x P. */

@@ -1,4 +1,5 @@
-/* masks.h -- what a step does without: hidden units of the bottom (model.dropout), or all of it.
+/* masks.h -- what a step does without: hidden units of the bottom (model.dropout), all of it, or
+ * the rows of its batch that this party does not have.
  *
  * Of a step the masks are drawn once, before its batch is embedded, and stand for all its local
  * iterations.  They depend on no record: neither releases nor claims know of them.
@@ -13,9 +14,11 @@
 
 #include <stdbool.h>
 
-/* Written by masks.c, and `nothing` by bottom.c. */
+/* Written by masks.c, and `nothing`, `lacks` and `some_lack` by bottom.c. */
 struct party_masks {
     float *nothing; /* zeros, for a batch that does without this party; NULL: there is none */
+    uint8_t *lacks; /* of the batch: 1 for a row that is not there; */
+    bool some_lack; /* ... where the table may have such */
     struct rng rng; /* the system's generator, but in seeded runs */
     bool seeded;
     uint64_t seed;

@@ -43,7 +43,7 @@ struct server_align {
     uint32_t size[ALIGN_MEMBERS_MAX]; /* of the lists of this generation, by ring index */
     struct align_course course;
     struct align_member *member; /* NULL: no set */
-    struct align_match *match;
+    struct align_match *match; /* NULL: nothing is compared here, the rows are the labelled ones */
     struct align_given given[ALIGN_MEMBERS_MAX]; /* by ring index, of the step that is next */
     uint8_t *tallies;                            /* everybody's of the stage that ends */
     uint32_t step, steps;
@@ -66,13 +66,14 @@ struct server_alignment {
     const struct alignment *about;
     const uint8_t *transcript;
     const uint32_t *places;
-    uint32_t common, members;
-    const uint32_t *size; /* by ring index */
+    uint32_t common, members; /* common: rows that it has ended with */
+    const uint32_t *size;     /* by ring index */
     uint64_t steps;
 };
 struct server_alignment server_align_result(const struct server_align *p);
 
 /* step.c */
+uint32_t server_align_common(const struct server_align *p); /* 0: it is not known */
 struct server_next server_align_open(struct server_align *p, struct actions *a) MUST_USE;
 struct server_next server_align_batch(struct server_align *p, struct actions *a, uint32_t peer,
                                       const struct wire_batch *b) MUST_USE;

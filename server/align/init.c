@@ -12,6 +12,10 @@ void server_align_forget(struct server_align *p)
     align_match_free(p->match);
     p->member = NULL;
     p->match = NULL;
+    for (size_t i = 0; i < ALIGN_MEMBERS_MAX; i++) { /* nothing of it goes out with another */
+        p->given[i].n = 0;
+        p->given[i].sealed = false;
+    }
 }
 
 static enum status init(struct server_align *p, const struct server_setup *setup)
@@ -94,6 +98,6 @@ struct server_alignment server_align_result(const struct server_align *p)
         return r;
     r.transcript = align_member_transcript(p->member);
     r.places = align_member_places(p->member);
-    r.common = align_match_common(p->match);
+    r.common = server_align_common(p);
     return r;
 }

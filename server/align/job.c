@@ -19,6 +19,9 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
     uint64_t all = 0;
 
     p->size[0] = p->about.ids;
+    if (p->about.rows == CONFIG_ROWS_LABELLED && p->about.ids < p->about.result_min)
+        return error_set(err, STATUS_POLICY, "policy.align.min_result: fewer labelled rows than %u",
+                         p->about.result_min);
     for (uint32_t m = 0; m < p->fed->set.n; m++) {
         const char *name = server_name(p->fed, p->fed->set.member[m]);
         const uint32_t n = hellos[m].train_rows;
@@ -53,9 +56,10 @@ static enum status prepare(void *state)
     enum status s;
 
     server_align_forget(p);
-    align_course_init(&p->course, p->fed->set.n + 1, p->size, p->about.chunk);
+    align_course_init(&p->course, p->fed->set.n + 1, p->size, p->about.chunk,
+                      p->about.rows == CONFIG_ROWS_LABELLED);
     s = align_member_new(&p->member, &setup);
-    if (s == STATUS_OK)
+    if (s == STATUS_OK && !p->course.labelled)
         s = align_match_new(&p->match, &p->course);
     p->step = 0;
     p->steps = align_steps(&p->course);

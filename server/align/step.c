@@ -15,16 +15,11 @@ static const char *name_of(const struct server_align *p, uint32_t ring)
     return ring == 0 ? "the server" : server_name(p->fed, p->fed->set.member[ring - 1]);
 }
 
-static bool shows_tallies(const struct align_at *at)
+uint32_t server_align_common(const struct server_align *p)
 {
-    return at->first && ((at->part == ALIGN_RAISE && at->stage > 0) || at->part == ALIGN_COLLECT);
-}
-
-/* Before places go back the parties have each other's word that they were told the same: given in
- * answer to the step before this one, and shown with it. */
-static bool shows_words(const struct align_at *at)
-{
-    return at->part == ALIGN_RETURN && at->stage == 0 && at->first;
+    if (!p->told)
+        return 0;
+    return p->course.labelled ? p->course.size[0] : align_match_common(p->match);
 }
 
 static size_t words_bytes(const struct server_align *p)
@@ -60,31 +55,38 @@ static void give_compared(struct server_align *p, const struct align_at *at)
         struct align_given *g = &p->given[k];
 
         g->sealed = false;
-        g->n = at->part == ALIGN_TELL ? align_match_tell(p->match, at->chunk, g->entries)
-                                      : align_match_places(p->match, align_list(&p->course, at, k),
-                                                           at->chunk, g->entries);
+        if (at->part == ALIGN_AGREE)
+            g->n = 0;
+        else if (p->course.labelled)
+            g->n = align_member_tells(p->member, at->chunk, g->entries);
+        else
+            g->n = at->part == ALIGN_TELL
+                       ? align_match_tell(p->match, at->chunk, g->entries)
+                       : align_match_places(p->match, align_list(&p->course, at, k), at->chunk,
+                                            g->entries);
     }
 }
 
 static void send_step(struct server_align *p, struct actions *a, const struct align_at *at)
 {
     struct server_federation *f = p->fed;
+    uint32_t stage;
+    const size_t shown = align_shows_tallies(&p->course, at, &stage) ? p->course.members : 0;
 
     for (uint32_t m = 0; m < f->set.n; m++) {
         const struct align_given *g = &p->given[m + 1];
         struct wire_batch *b = &server_send_one(f, a, f->set.member[m], WIRE_BATCH)->msg.batch;
 
-        *b = (struct wire_batch){.generation = f->set.generation,
-                                 .step = p->step,
-                                 .common = p->told ? align_match_common(p->match) : 0};
+        *b = (struct wire_batch){
+            .generation = f->set.generation, .step = p->step, .common = server_align_common(p)};
         if (at->part != ALIGN_COLLECT) {
             b->entries = (struct wire_bytes){g->entries, g->n};
             b->tag = (struct wire_bytes){g->tag, g->sealed ? sizeof g->tag : 0};
         }
-        if (shows_words(at))
+        if (align_shows_words(at))
             b->tag = (struct wire_bytes){g->words, words_bytes(p)};
-        if (shows_tallies(at))
-            b->tallies = (struct wire_bytes){p->tallies, (size_t)p->course.members * TALLY_BYTES};
+        if (shown > 0)
+            b->tallies = (struct wire_bytes){p->tallies, shown * TALLY_BYTES};
     }
 }
 
@@ -94,7 +96,7 @@ struct server_next server_align_open(struct server_align *p, struct actions *a)
 
     if (align_hands(&at))
         give_own(p, &at);
-    else if (at.part == ALIGN_TELL || at.part == ALIGN_RETURN)
+    else if (at.part >= ALIGN_TELL)
         give_compared(p, &at);
     server_next_question(p->fed);
     send_step(p, a, &at);
@@ -127,9 +129,9 @@ static bool fits(const struct server_align *p, const struct align_at *at, uint32
                tells = at->part == ALIGN_RAISE && at->last;
 
     return b->step == p->step && b->entries.n == n &&
-           b->tag.n == (seals                ? (size_t)WIRE_TAG_BYTES
-                        : shows_words(&then) ? words_bytes(p)
-                                             : 0) &&
+           b->tag.n == (seals                      ? (size_t)WIRE_TAG_BYTES
+                        : align_shows_words(&then) ? words_bytes(p)
+                                                   : 0) &&
            b->tallies.n == (tells ? (size_t)TALLY_BYTES : 0) && b->common == 0;
 }
 
@@ -137,7 +139,7 @@ static void take_words(struct server_align *p, uint32_t k, const struct wire_bat
 {
     const struct align_at then = align_at(&p->course, p->step + 1);
 
-    if (!shows_words(&then))
+    if (!align_shows_words(&then))
         return;
     for (uint32_t to = 1; to < p->course.members; to++) {
         if (to != k)
@@ -246,13 +248,12 @@ void server_align_work(void *state, struct actions *out)
 {
     struct server_align *p = state;
     const struct align_at at = align_at(&p->course, p->step);
+    uint32_t stage;
     enum status s = STATUS_OK;
 
     (void)out;
-    if (shows_tallies(&at))
-        s = blame(p, align_member_check(
-                         p->member, at.part == ALIGN_COLLECT ? p->course.members - 1 : at.stage - 1,
-                         p->tallies, &p->fed->error));
+    if (align_shows_tallies(&p->course, &at, &stage))
+        s = blame(p, align_member_check(p->member, stage, p->tallies, &p->fed->error));
     if (s == STATUS_OK)
         s = blame(p, align_member_take(p->member, p->step, p->given[0].entries,
                                        align_member_expects(p->member, p->step), &p->fed->error));
@@ -262,6 +263,10 @@ void server_align_work(void *state, struct actions *out)
         s = p->ids.count(p->ids.owner, &p->about, ALIGNMENT_TOLD, &p->fed->error);
     if (s == STATUS_OK && at.part == ALIGN_COLLECT && at.last)
         s = compare(p);
+    if (s == STATUS_OK && at.part == ALIGN_HOME && at.last) {
+        p->told = true;
+        s = align_member_common(p->member, server_align_common(p), &p->fed->error);
+    }
     p->worked = s;
 }
 

@@ -51,8 +51,10 @@ void figures_model(const struct serve *s, const char *run, struct http_answer *o
     struct error err = {0};
 
     package_init(&p);
-    if (models_load(s->whole->home, run, &p, &err) != STATUS_OK || p.role != PACKAGE_HEAD)
+    if (models_load(s->whole->home, run, &p, &err) != STATUS_OK)
         words_refuse(out, 500, err.text);
+    else if (p.role != PACKAGE_HEAD)
+        words_refuse(out, 404, "this run has a bottom here, and no head: nothing is scored by it");
     else
         words_answer(out, 200,
                      json_pack("{s:s, s:s, s:i, s:o, s:i, s:s}", "model", p.run, "task",

@@ -4,6 +4,7 @@
 #include "server/serve/idmap.h"
 
 #include "common/base/mem.h"
+#include "common/crypto/rng.h"
 
 #include <string.h>
 
@@ -15,14 +16,10 @@ struct idmap_slot {
     void *value; /* NULL: free */
 };
 
-/* Fowler, Noll and Vo's: who may ask has a token, and what waits or is kept is bounded. */
+/* Clients choose the ids: under a key of this table none of them finds many for one place. */
 static size_t place_of(const struct idmap *m, const char *id, size_t n)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (uint8_t)id[i]) * UINT64_C(1099511628211);
-    return (size_t)(h ^ h >> 32) & (m->room - 1);
+    return (size_t)siphash_of(m->key, id, n) & (m->room - 1);
 }
 
 /* Where it is, or would be. */
@@ -35,10 +32,25 @@ static struct idmap_slot *find(const struct idmap *m, const char *id, size_t n)
     return &m->slot[at];
 }
 
+static enum status draw_key(struct idmap *m)
+{
+    struct rng rng;
+    enum status s = rng_init_system(&rng);
+
+    if (s != STATUS_OK)
+        return s;
+    rng_fill(&rng, m->key, sizeof m->key);
+    rng_deinit(&rng);
+    return STATUS_OK;
+}
+
 static enum status grow(struct idmap *m)
 {
     struct idmap larger = {.n = m->n, .room = m->room == 0 ? ROOM_FIRST : 2 * m->room};
 
+    if (m->room == 0 && draw_key(m) != STATUS_OK)
+        return STATUS_CRYPTO;
+    memcpy(larger.key, m->key, sizeof larger.key);
     larger.slot = mem_alloc(larger.room, sizeof *larger.slot);
     if (larger.slot == NULL)
         return STATUS_MEMORY;

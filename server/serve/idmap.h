@@ -5,6 +5,7 @@
 #define COLONNADE_SERVER_SERVE_IDMAP_H
 
 #include "common/base/status.h"
+#include "common/crypto/siphash.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ struct idmap_slot;
 struct idmap {
     struct idmap_slot *slot;
     size_t n, room; /* room: a power of two */
+    uint8_t key[SIPHASH_KEY_BYTES];
 };
 
 void idmap_deinit(struct idmap *m); /* safe on a zeroed struct */

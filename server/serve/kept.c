@@ -32,19 +32,21 @@ static void forget(struct kept_index *x)
     *x = (struct kept_index){.page = NULL};
 }
 
-/* Scores, and behind them the id; NULL: no memory. */
-static float *room_for(struct kept_index *x, size_t bytes)
+/* Scores, and behind them the id; NULL: there is no memory, or no more may be taken. */
+static float *room_for(struct kept_index *x, size_t bytes, size_t bytes_max)
 {
     const size_t whole = (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
     float *at;
 
     if (x->page == NULL || PAGE_BYTES - x->page->used < whole) {
-        struct kept_page *p = whole > PAGE_BYTES ? NULL : mem_alloc(1, sizeof *p);
+        const bool fits = whole <= PAGE_BYTES && x->bytes + sizeof *x->page <= bytes_max;
+        struct kept_page *p = fits ? mem_alloc(1, sizeof *p) : NULL;
 
         if (p == NULL)
             return NULL;
         p->next = x->page;
         x->page = p;
+        x->bytes += sizeof *p;
     }
     at = (float *)(void *)(x->page->bytes + x->page->used);
     x->page->used += whole;
@@ -52,13 +54,14 @@ static float *room_for(struct kept_index *x, size_t bytes)
 }
 
 /* One that there is no memory for is asked for again. */
-static void put(struct kept_index *x, const char *id, size_t n, const float *scores,
-                uint32_t outputs)
+static void put(struct kept_index *x, const struct kept *k, const char *id, size_t n,
+                const float *scores)
 {
+    const uint32_t outputs = k->key.outputs;
     float *known = idmap_get(&x->of, id, n);
 
     if (known == NULL && x->of.n < KEPT_ROWS_MAX) {
-        float *at = room_for(x, outputs * sizeof *at + n);
+        float *at = room_for(x, outputs * sizeof *at + n, k->bytes_max);
 
         if (at == NULL)
             return;
@@ -86,7 +89,7 @@ void kept_add(struct kept *k, const char *id, size_t n, const float *scores, con
     if (s != STATUS_OK) /* half a line, perhaps: nothing of what waits is written */
         k->lines.len = 0;
     if (key.absent[0] == 0)
-        put(&k->index, id, n, scores, k->key.outputs);
+        put(&k->index, k, id, n, scores);
 }
 
 /* --- on the disk --- */
@@ -117,16 +120,11 @@ void kept_sync_begin(struct kept *k)
     k->fresh.file = k->index.file;
 }
 
-struct reading {
-    struct kept_index *into;
-    uint32_t outputs;
-};
-
 static void visit(void *owner, const char *id, size_t n, const float *scores)
 {
-    const struct reading *r = owner;
+    struct kept *k = owner;
 
-    put(r->into, id, n, scores, r->outputs);
+    put(&k->fresh, k, id, n, scores);
 }
 
 static enum status read_all(struct kept *k, struct error *err)
@@ -136,7 +134,7 @@ static enum status read_all(struct kept *k, struct error *err)
 
     answers_stand(k->state, k->run, &k->fresh.file);
     if (s == STATUS_OK)
-        answers_each(&all, &(struct reading){&k->fresh, k->key.outputs}, visit);
+        answers_each(&all, k, visit);
     answers_close(&all);
     return s;
 }
@@ -191,7 +189,7 @@ enum status kept_sync_end(struct kept *k, struct error *err)
 
 void kept_init(struct kept *k, const char *state, uint64_t epoch, size_t parties)
 {
-    *k = (struct kept){.parties = parties, .key.epoch = epoch};
+    *k = (struct kept){.parties = parties, .bytes_max = KEPT_BYTES_MAX, .key.epoch = epoch};
     snprintf(k->state, sizeof k->state, "%s", state);
     buf_init(&k->lines, KEPT_LINES_MAX);
     buf_init(&k->writing, KEPT_LINES_MAX);

@@ -17,8 +17,9 @@
 #include "server/serve/idmap.h"
 
 enum {
-    KEPT_ROWS_MAX = 1 << 22, /* in memory; of more, the file alone knows */
-    KEPT_LINES_MAX = 1 << 26 /* bytes on their way to the disk; beyond, answers are not kept */
+    KEPT_ROWS_MAX = 1 << 22,  /* in memory; of more, the file alone knows, ... */
+    KEPT_BYTES_MAX = 1 << 29, /* ... and of more than fit */
+    KEPT_LINES_MAX = 1 << 26  /* bytes on their way to the disk; beyond, answers are not kept */
 };
 
 struct kept_page;
@@ -26,13 +27,14 @@ struct kept_page;
 struct kept_index {
     struct idmap of;
     struct kept_page *page;   /* ids and scores */
+    size_t bytes;             /* of all pages */
     struct answers_file file; /* that it was read from */
 };
 
 struct kept {
     char state[CONFIG_PATH_MAX], run[PACKAGE_RUN_MAX + 1]; /* run "": none */
     struct answers_key key;
-    size_t parties;
+    size_t parties, bytes_max;      /* bytes_max: KEPT_BYTES_MAX, or less in tests */
     struct kept_index index, fresh; /* fresh: read meanwhile */
     struct buf lines, writing;
     bool syncing, reads; /* reads: a fresh index is being made */

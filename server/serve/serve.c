@@ -31,6 +31,8 @@ static void print(struct serve *s, const struct waiting_call *c, struct http_ans
 {
     out->status = words_status(c);
     out->retry_s = out->status == 503 ? 1 : 0;
+    if (out->status == 429)
+        out->retry_s = (unsigned)((s->client[c->client].day_until_us - now_of(s)) / 1000000 + 1);
     if (words_print(&out->body, c, &s->whole->roster) != STATUS_OK) {
         out->body.len = 0;
         out->status = 500;
@@ -71,6 +73,26 @@ static void scored(void *owner, const char *id, size_t n, const float *scores, c
     if (s->write_us == 0)
         s->write_us = now_of(s) + SERVE_WRITE_MS * 1000;
     kept_add(&s->kept, id, n, scores, missing);
+}
+
+/* Parties count ids that they do not have, and which these were nobody here learns: so what a
+ * client may ask of them is counted, whatever they have. */
+static bool may_ask(void *owner, size_t client)
+{
+    struct serve *s = owner;
+    struct serve_client *c = &s->client[client];
+    const uint64_t most = config_of(s)->serve.client_rows_day, now = now_of(s);
+
+    if (most == 0 || client == TOKENS_OPERATOR)
+        return true;
+    if (now >= c->day_until_us) {
+        c->day_until_us = now + 1000000ull * SERVE_DAY_S;
+        c->day_rows = 0;
+    }
+    if (c->day_rows >= most)
+        return false;
+    c->day_rows++;
+    return true;
 }
 
 /* --- requests --- */
@@ -130,7 +152,7 @@ static struct waiting_call *read_call(struct serve *s, const struct http_request
         words_refuse(out, st == STATUS_DATA ? 400 : 500, err.text);
         return NULL;
     }
-    if (!waiting_has_room(&s->waiting, c->n)) {
+    if (!waiting_has_room(&s->waiting, r->client, c->n)) {
         s->counts.refused++;
         waiting_call_free(c);
         words_refuse(out, 429, "too many rows wait");
@@ -394,11 +416,29 @@ static void take_scores(void *owner, const float *scores, const bool *missing)
 void serve_question(struct serve *s, struct server_question *q)
 {
     const uint32_t idle_ms = config_of(s)->serve.idle_ms,
-                   patience_ms = q->model->plan.protocol.patience_ms;
+                   most = (q->model->plan.protocol.patience_ms + 1) / 2;
 
-    q->rows = config_of(s)->serve.rows;
-    q->idle_ms = idle_ms < patience_ms ? idle_ms : patience_ms;
+    q->rows = s->rows;
+    q->idle_ms = idle_ms < most ? idle_ms : most; /* nobody's patience is over before */
     q->feed = (struct server_feed){s, take, again, take_scores, closes};
+}
+
+/* A party's policy takes fewer rows at once than were offered, or fewer are left of its day, which
+ * it alone knows: the next offer is of an eighth of them, while requests wait.  One that is taken
+ * makes the next one larger again. */
+static bool offers_less(struct serve *s, bool failed, const struct error *why)
+{
+    const uint32_t most = config_of(s)->serve.rows;
+    const bool unbegun = s->waiting.lots == 0;
+
+    if (failed && unbegun && why->status == STATUS_POLICY && s->rows > 1) {
+        s->rows = (s->rows + SERVE_STEP - 1) / SERVE_STEP;
+        log_info("the next open job is of %u rows at most", s->rows);
+        return true;
+    }
+    if (!unbegun)
+        s->rows = s->rows < most / SERVE_STEP ? s->rows * SERVE_STEP : most;
+    return false;
 }
 
 void serve_ended(struct serve *s, enum wire_outcome outcome, const struct error *why)
@@ -409,7 +449,7 @@ void serve_ended(struct serve *s, enum wire_outcome outcome, const struct error 
 
     s->opened = false;
     waiting_ends(&s->waiting, refused);
-    if (!failed || refused)
+    if (offers_less(s, failed, why) || !failed || refused)
         return;
     waiting_fail(&s->waiting, s->run, away ? FAULT_AWAY : FAULT_FAILED);
     s->paused_until_us = now_of(s) + SERVE_PAUSE_MS * 1000;
@@ -420,17 +460,38 @@ void serve_ended(struct serve *s, enum wire_outcome outcome, const struct error 
 enum status serve_open(struct serve *s, const struct server_inputs *whole,
                        const struct serve_calls *calls, struct error *err)
 {
-    const struct waiting_calls own = {s, kept, scored, over};
+    const struct waiting_calls own = {s, kept, may_ask, scored, over};
     const struct config_server *c = &whole->config;
     enum status st = tokens_load(&s->tokens, whole->home, err);
 
     s->whole = whole;
     s->calls = *calls;
+    s->rows = c->serve.rows;
     kept_init(&s->kept, whole->home, c->epoch, whole->roster.n);
     if (st != STATUS_OK)
         return st;
     st = waiting_init(&s->waiting, &own, c->serve.waiting);
     return st == STATUS_OK ? st : error_set(err, st, "no memory for requests");
+}
+
+bool serve_reload(struct serve *s)
+{
+    char before[HTTP_CLIENTS_MAX][TOKENS_NAME_MAX + 1];
+    struct error err = {0};
+    size_t clients = 0;
+
+    memcpy(before, s->tokens.name, sizeof before);
+    if (tokens_again(&s->tokens, s->whole->home, &err) != STATUS_OK) {
+        log_error("reload: tokens stay as they were: %s", err.text);
+        return false;
+    }
+    for (size_t i = 0; i < s->tokens.n; i++) {
+        clients += s->tokens.token[i][0] != 0;
+        if (strcmp(before[i], s->tokens.name[i]) != 0) /* another one has that number now */
+            s->client[i] = (struct serve_client){0};
+    }
+    log_info("tokens read again: %zu clients besides the operator", clients - 1);
+    return true;
 }
 
 /* What the last thread has left. */

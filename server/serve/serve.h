@@ -19,7 +19,13 @@
 #include "server/serve/tokens.h"
 #include "server/serve/waiting.h"
 
-enum { SERVE_PAUSE_MS = 1000, SERVE_WRITE_MS = 250, SERVE_LOG_MS = 10000 };
+enum {
+    SERVE_PAUSE_MS = 1000,
+    SERVE_WRITE_MS = 250,
+    SERVE_LOG_MS = 10000,
+    SERVE_STEP = 8, /* by which an open job's rows become fewer, and more again */
+    SERVE_DAY_S = 86400
+};
 
 #define SERVE_MODELS "/v1/models"
 #define SERVE_STATS "/v1/stats"
@@ -27,6 +33,7 @@ enum { SERVE_PAUSE_MS = 1000, SERVE_WRITE_MS = 250, SERVE_LOG_MS = 10000 };
 struct serve_client {
     uint64_t calls, rows;             /* asked for */
     uint64_t calls_noted, rows_noted; /* of them, in the log */
+    uint64_t day_until_us, day_rows;  /* that parties were asked for */
 };
 
 struct serve_calls {
@@ -53,6 +60,7 @@ struct serve {
     struct waiting_kind kind;                     /* its scores, once `turning` is over */
     bool turning;                                 /* that model is being read */
     bool opened, stopping;
+    uint32_t rows; /* of the next open job, at most */
     uint64_t paused_until_us, write_us, noted_us;
     uint64_t retry_us;         /* the last sync came to nothing: no other before */
     bool complained;           /* about that, and about the ones before it */
@@ -66,6 +74,10 @@ struct serve {
 enum status serve_open(struct serve *s, const struct server_inputs *whole,
                        const struct serve_calls *calls, struct error *err) MUST_USE;
 void serve_close(struct serve *s); /* stopped, and nothing is being read; safe on a zeroed struct */
+
+/* Tokens are read again, or stay as they are, with a line that says so.  False: they have stayed.
+ */
+bool serve_reload(struct serve *s);
 
 /* As in struct http_setup: models, figures and predictions. */
 bool serve_answer(void *serve, const struct http_request *r, struct http_answer *out);

@@ -56,7 +56,8 @@ static enum status take_token(struct tokens *t, size_t at, const struct buf *tex
 }
 
 /* name "": the operator's. */
-static enum status add(struct tokens *t, const char *state, const char *name, struct error *err)
+static enum status add(struct tokens *t, const char *state, const char *name, bool make,
+                       struct error *err)
 {
     const size_t at = t->n;
     char path[CONFIG_PATH_MAX];
@@ -67,7 +68,7 @@ static enum status add(struct tokens *t, const char *state, const char *name, st
     snprintf(path, sizeof path, "%.*s/token%s%s", CONFIG_PATH_MAX - 64, state,
              name[0] != 0 ? "." : "", name);
     snprintf(t->name[t->n++], TOKENS_NAME_MAX + 1, "%s", name[0] != 0 ? name : "operator");
-    if (lstat(path, &is) != 0 && errno == ENOENT)
+    if (make && lstat(path, &is) != 0 && errno == ENOENT)
         return make_token(path, t->token[at], err);
     buf_init(&text, 2 * TOKENS_BYTES + 1);
     s = file_read_private(path, &text, err);
@@ -108,7 +109,7 @@ static enum status find_clients(char (*name)[TOKENS_NAME_MAX + 1], size_t *n, co
     return STATUS_OK;
 }
 
-enum status tokens_load(struct tokens *t, const char *state, struct error *err)
+static enum status load(struct tokens *t, const char *state, bool make, struct error *err)
 {
     char name[HTTP_CLIENTS_MAX][TOKENS_NAME_MAX + 1];
     size_t n = 0;
@@ -116,11 +117,61 @@ enum status tokens_load(struct tokens *t, const char *state, struct error *err)
 
     t->n = 0;
     if (s == STATUS_OK)
-        s = add(t, state, "", err);
-    if (s == STATUS_OK && n == 0)
-        s = add(t, state, FIRST_CLIENT, err);
+        s = add(t, state, "", make, err);
+    if (s == STATUS_OK && n == 0 && make)
+        s = add(t, state, FIRST_CLIENT, make, err);
     for (size_t i = 0; i < n && s == STATUS_OK; i++)
-        s = add(t, state, name[i], err);
+        s = add(t, state, name[i], make, err);
+    return s;
+}
+
+enum status tokens_load(struct tokens *t, const char *state, struct error *err)
+{
+    return load(t, state, true, err);
+}
+
+static size_t find(const struct tokens *t, const char *name)
+{
+    size_t i = 0;
+
+    while (i < t->n && strcmp(t->name[i], name) != 0)
+        i++;
+    return i;
+}
+
+/* One that nobody has; there are as many as clients may be. */
+static size_t place_for(struct tokens *t)
+{
+    size_t i = 0;
+
+    if (t->n < HTTP_CLIENTS_MAX)
+        return t->n++;
+    while (t->token[i][0] != 0)
+        i++;
+    return i;
+}
+
+enum status tokens_again(struct tokens *t, const char *state, struct error *err)
+{
+    struct tokens now = {.n = 0};
+    enum status s = load(&now, state, false, err);
+
+    for (size_t i = 0; i < t->n && s == STATUS_OK; i++)
+        secret_wipe(t->token[i], sizeof t->token[i]);
+    for (size_t round = 0; round < 2 && s == STATUS_OK;
+         round++) { /* who has a number; the others */
+        for (size_t i = 0; i < now.n; i++) {
+            size_t at = find(t, now.name[i]);
+
+            if (round == 0 && at == t->n)
+                continue;
+            if (at == t->n)
+                at = place_for(t);
+            memcpy(t->name[at], now.name[i], sizeof t->name[at]);
+            memcpy(t->token[at], now.token[i], sizeof t->token[at]);
+        }
+    }
+    tokens_wipe(&now);
     return s;
 }
 

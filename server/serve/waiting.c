@@ -106,6 +106,8 @@ static void leave(struct waiting *w, struct waiting_call *c)
     *(c->next == NULL ? &w->last : &c->next->before) = c->before;
     w->calls_n--;
     w->ids -= c->n;
+    w->share[c->client].calls--;
+    w->share[c->client].ids -= c->n;
 }
 
 static void over(struct waiting *w, struct waiting_call *c)
@@ -157,13 +159,10 @@ static void fail(struct waiting *w, struct waiting_call *c, enum waiting_fault w
 
 /* --- what is asked --- */
 
-static struct waiting_item *item_of(struct waiting *w, const struct waiting_row *r)
+static struct waiting_item *new_item(struct waiting *w, const struct waiting_row *r)
 {
-    struct waiting_item *i = idmap_get(&w->items, r->id, r->n);
+    struct waiting_item *i = mem_alloc(1, sizeof *i);
 
-    if (i != NULL)
-        return i;
-    i = mem_alloc(1, sizeof *i);
     if (i == NULL)
         return NULL;
     memcpy(i->id, r->id, r->n);
@@ -186,7 +185,16 @@ static void place_row(struct waiting *w, struct waiting_row *r)
     }
     kept = w->calls.kept(w->calls.owner, r->id, r->n);
     if (kept == NULL)
-        r->item = item_of(w, r);
+        r->item = idmap_get(&w->items, r->id, r->n);
+    if (kept == NULL && r->item == NULL) {
+        r->counted = r->counted || w->calls.may_ask == NULL ||
+                     w->calls.may_ask(w->calls.owner, r->call->client);
+        if (!r->counted) {
+            settle(r, FAULT_SHARE, NULL);
+            return;
+        }
+        r->item = new_item(w, r);
+    }
     if (r->item == NULL) {
         settle(r, kept != NULL ? FAULT_NONE : FAULT_FAILED, kept);
         return;
@@ -214,14 +222,18 @@ static void place(struct waiting *w, struct waiting_call *c, struct waiting_kind
     }
 }
 
-bool waiting_has_room(const struct waiting *w, uint32_t rows)
+/* No client has more than three quarters of either, so that another one always finds room. */
+bool waiting_has_room(const struct waiting *w, size_t client, uint32_t rows)
 {
-    return w->calls_n < WAITING_CALLS_MAX && w->ids_max - w->ids >= rows;
+    const struct waiting_share *own = &w->share[client];
+
+    return w->calls_n < WAITING_CALLS_MAX && w->ids_max - w->ids >= rows &&
+           own->calls < WAITING_CALLS_MAX / 4 * 3 && w->ids_max - w->ids_max / 4 >= own->ids + rows;
 }
 
 bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, struct waiting_kind kind)
 {
-    CHECK(waiting_has_room(w, c->n));
+    CHECK(waiting_has_room(w, c->client, c->n));
     if (now)
         place(w, c, kind);
     if (c->left == 0)
@@ -232,6 +244,8 @@ bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, struct wai
     w->last = c;
     w->calls_n++;
     w->ids += c->n;
+    w->share[c->client].calls++;
+    w->share[c->client].ids += c->n;
     return false;
 }
 

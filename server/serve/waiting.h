@@ -30,6 +30,7 @@ enum waiting_fault {
     FAULT_NONE,
     FAULT_ID,      /* it is no id */
     FAULT_REFUSED, /* a party does not answer for it */
+    FAULT_SHARE,   /* its client has asked for enough today */
     FAULT_NUMBER,  /* the head's scores are no numbers */
     FAULT_LATE,    /* not in time */
     FAULT_AWAY,    /* not in time, and the parties were not together */
@@ -48,7 +49,7 @@ struct waiting_kind {
 struct waiting_row {
     const char *id; /* of its call's text */
     size_t n;
-    bool settled;
+    bool settled, counted; /* counted: may_ask has said yes to it */
     enum waiting_fault fault;
     struct waiting_item *item;         /* it waits for; NULL: settled, or not placed yet */
     struct waiting_row *before, *next; /* that wait for the same */
@@ -75,6 +76,8 @@ struct waiting_call {
 struct waiting_calls {
     void *owner;
     const float *(*kept)(void *owner, const char *id, size_t n); /* scores; NULL: none */
+    /* May one more row of this client's be asked for?  NULL: as many as there are. */
+    bool (*may_ask)(void *owner, size_t client);
     /* Scores of a row: whoever is missing, by roster index. */
     void (*scored)(void *owner, const char *id, size_t n, const float *scores, const bool *missing);
     void (*over)(void *owner, struct waiting_call *c); /* it is freed afterwards */
@@ -84,9 +87,14 @@ struct waiting_queue {
     struct waiting_item *head, *tail; /* to be asked for, in order */
 };
 
+struct waiting_share {
+    uint32_t calls, ids; /* of one client */
+};
+
 struct waiting {
     struct waiting_calls calls;
     uint32_t ids_max, ids, calls_n; /* ids: rows of all calls that are here */
+    struct waiting_share share[HTTP_CLIENTS_MAX];
     struct waiting_call *first, *last;
     struct idmap items;
     struct waiting_queue shared, alone;
@@ -109,7 +117,7 @@ struct waiting_call *waiting_call_new(uint32_t n, size_t text);
 char *waiting_call_text(struct waiting_call *c); /* so many bytes, for the ids */
 void waiting_call_free(struct waiting_call *c);  /* one that was not added */
 
-bool waiting_has_room(const struct waiting *w, uint32_t rows);
+bool waiting_has_room(const struct waiting *w, size_t client, uint32_t rows);
 /* Its rows are looked at: one that is no id, or is kept, is settled, and the others wait for an
  * item.  True: nothing is left, and it was not added; false: it is here. */
 bool waiting_add(struct waiting *w, struct waiting_call *c, bool place, struct waiting_kind kind);

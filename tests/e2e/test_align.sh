@@ -38,6 +38,8 @@ same "begun 1
 told 1" "$(cat one/server/alignments/asked)" 'the server counts it'
 expect 0 '  common  .*  285  .*  yes' 'and so does a ledger' "$VFL_BIN/vfl-party" -c one/party-2/config.yaml \
     --set server=127.0.0.1:1 --set data.train=b.csv --ledger
+expect 0 'so far: 1 of 16 told something, 1 of 256 have begun' 'and -n says it' "$VFL_BIN/vfl-party" --align -n \
+    -c one/party-2/config.yaml --set server=127.0.0.1:1 --set data.train=b.csv --set align.table=b.csv
 same "$(sed -n 's/^transcript //p' one/server/alignments/common)" \
     "$(sed -n 's/^transcript //p' one/party-3/alignments/common)" 'all have one transcript'
 expect 0 '240 rows' 'another alignment' aligned --out two
@@ -60,6 +62,18 @@ expect 2 'server: .*an id is there twice' 'an id twice is refused' doubles --out
 expect 0 'aligned   2 rows' 'or its first row is taken' doubles --duplicates first --out d2
 expect 0 'aligned   3 rows' 'or all, the second with the second' doubles --duplicates all --out d3
 same "$(printf 'x\nx\ny')" "$(sort d3/party-1.ids)" 'as often as on all sides'
+
+# --- all labelled rows ---
+expect 0 'aligned   285 labelled rows, 3 parties' 'all rows of the server' aligned --rows labelled --out all
+same 285 "$(grep -c . all/server.ids)" 'which has each of them'
+same '285 270 270 270' "$(cat all/*.ids | wc -l | awk '{ printf "%d", $1 / 4 }')$(for i in 1 2 3; do
+    printf ' %d' "$(grep -c . all/party-$i.ids)"
+done)" 'a party has an empty line for each that it lacks'
+same '' "$(for i in 1 2 3; do paste all/server.ids all/party-$i.ids | awk -F'\t' '$2 != "" && $1 != $2'; done)" \
+    'and the same row as the server on all other lines'
+grep -q '^labelled 285$' all/party-2/alignments/common && ok 'its file says which kind it is' || not_ok 'no kind'
+grep -q '^ "labelled": 285,$' all/summary.json && ok 'as does the summary' || not_ok 'no kind in the summary'
+expect 5 'fewer labelled rows than 286' 'too few labelled rows' aligned --rows labelled --min 286 --out few
 
 # --- what is not right ---
 printf 'name\nx\n' >noid.csv
@@ -89,13 +103,15 @@ for i in 1 2; do
     table=a.csv
     [ $i -eq 1 ] || table=b.csv
     "$VFL_BIN/vfl-party" -c run/party-$i/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
-        --set align.table=$table --set policy.align.max_alignments=2 --set policy.min_parties=2 >party-$i.log 2>&1 &
+        --set align.table=$table --set policy.align.max_alignments=3 --set policy.min_parties=2 \
+        --set 'policy.align.rows=[labelled, common]' >party-$i.log 2>&1 &
     echo $! >$i.pid
 done
 job() {
     "$vfl" job --state run/server "$@"
 }
 echo 'name: q3' >q3.align
+printf 'name: q4\nrows: labelled\n' >q4.align
 echo 'name: ../q3' >bad.align
 printf 'name: q3\nreplace: true\n' >again.align
 echo 'training: {epochs: 1}' >plan.yaml
@@ -104,17 +120,24 @@ same 1 "$(job submit align q3.align)" 'a job'
 same 2 "$(job submit train plan.yaml)" 'and one of training behind it'
 same 3 "$(job submit align q3.align)" 'and another alignment of that name'
 same 4 "$(job submit align again.align)" 'and one that replaces it'
-same 5 "$(job submit align again.align)" 'and one that is too many'
+same 5 "$(job submit align q4.align)" 'and one of labelled rows'
+same 6 "$(job submit align again.align)" 'and one that is too many'
 expect 0 completed 'it is played' job wait 1
 expect 0 completed 'training follows' job wait 2
-expect 1 'alignments/q3 is there already' 'nothing is replaced unasked' job wait 3
+expect 1 'alignment q3 is there already' 'nothing is replaced unasked' job wait 3
 expect 0 completed 'the second one is played' job wait 4
-expect 1 'policy.align.max_alignments: there were 2' 'the third is refused' job wait 5
+expect 0 completed 'the third is played' job wait 5
+expect 1 'policy.align.max_alignments: there were 3' 'the fourth is refused' job wait 6
 same 255 "$(sed '1,/^$/d' run/server/alignments/q3 | wc -l)" 'its result is kept at the server'
 same "$(sed '1,/^$/d' run/server/alignments/q3)" "$(sed '1,/^$/d' run/party-2/alignments/q3)" 'and at a party'
 expect 0 '"common": 255' 'and summed up' job summary 4
+rm run/server/alignments/q3
+same 7 "$(job submit align q3.align)" 'one whose name only parties have'
+expect 1 'refuses: alignment q3 is there already' 'is refused by one of them' job wait 7
 for p in server 1 2; do
     kill "$(cat $p.pid)"
     wait "$(cat $p.pid)"
 done
+same '285 270' "$(for side in server party-1; do sed '1,/^$/d' run/$side/alignments/q4 | grep -c .; done | xargs)" \
+    'labelled rows by a line of its own'
 closing

@@ -117,6 +117,15 @@ same "$(term epsilon $tiny --releases 3)" "$(term epsilon $tiny --releases 3 --g
 again noise 4 $frozen --noise 7.5 --steps 5 --group 3
 expect 2 'group' 'no group of none' price $frozen --group 0
 
+# --- statistics with noise ---
+# The rho of epsilon 1 at 1e-6 by tests/golden/gen_statistics.py; releases that are next to nothing.
+little='--trials 1 --beta 0.000001 --embedding 1 --m-eff 5 --releases 1 --delta 0.000001'
+same 1 "$(term epsilon $little --statistics 0.0243559703595384)" 'statistics cost what their budget says'
+same "$(term epsilon $little --statistics 2.43559703595384)" \
+    "$(term epsilon $little --statistics 0.0243559703595384 --group 10)" 'ten copies a hundred times that'
+same "$(term epsilon $frozen)" "$(term epsilon $frozen --statistics 0)" 'none cost nothing'
+again beta 4 $frozen --noise 7.5 --statistics 0.02
+
 # --- mistakes: one line, 2 ---
 one_line() { # WHAT OPTION...
     what=$1

@@ -15,7 +15,7 @@ trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/nu
 
 "$vfl" cluster --parties 3 --set training.epochs=1 --seed 5 --quiet --out run || not_ok 'a trial cluster'
 port=$(cut -d: -f2 run/server/address)
-more= # options of the server
+more='--set serve.client_rows_per_day=12' # options of the server
 
 start() { # server | 1 | 2 | 3
     if [ "$1" = server ]; then
@@ -24,7 +24,7 @@ start() { # server | 1 | 2 | 3
             --set http=127.0.0.1:0 --set serve.waiting=64 $more >>server.log 2>&1 &
     else
         "$VFL_BIN/vfl-party" -c run/party-"$1"/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
-            --set data.predict=run/data/party-"$1"-test.csv >>party-"$1".log 2>&1 &
+            --set data.predict=run/data/party-"$1"-test.csv --set policy.predict.max_rows="$1"00 >>party-"$1".log 2>&1 &
     fi
     echo $! >"$1.pid"
 }
@@ -145,6 +145,39 @@ same 403 "$(ask "$client" --unix-socket run/server/control http://localhost/v1/j
 same 200 "$(ask "$client" --unix-socket run/server/control -d \
     '{"ids": ["0"]}' http://localhost/v1/models/served/predict)" \
     'which asks for rows at the socket, too'
+
+# --- a policy that takes fewer rows than the server would ask for ---
+said server.log 'the next open job is of 32 rows at most' && ok 'fewer are offered, until all parties take them' ||
+    not_ok 'nothing was offered anew'
+
+# --- clients come and go, and each has its share ---
+again() { # LINE: of the log, once more than before
+    lines=$(grep -c "$1" server.log)
+    kill -HUP "$(cat server.pid)"
+    wait_until more_lines "$1" "$lines" || not_ok "no line: $1"
+}
+more_lines() { # LINE THAN
+    [ "$(grep -c "$1" server.log)" -gt "$2" ]
+}
+(umask 077 && openssl rand -hex 32 >run/server/token.second)
+second=$(cat run/server/token.second)
+many=$(sed -n '30,42p' run/data/party-1-test.csv | cut -d, -f1 | sed 's/.*/"&"/' | paste -sd,)
+same 401 "$(ask "$second" -d "{\"ids\": [$many]}" "$url/served/predict")" 'a client whose token was not read yet'
+again 'tokens read again: 2 clients'
+same 200 "$(ask "$second" -d "{\"ids\": [$many]}" "$url/served/predict")" 'is one after SIGHUP'
+same '12 1' "$(grep -c '"scores": \[[0-9]' body) $(grep -c 'asked for all that it may' body)" \
+    'and has so many rows a day'
+same 429 "$(ask "$second" -D head -d '{"ids": ["nobody-else"]}' "$url/served/predict")" 'then it is told to come again'
+grep -qi '^Retry-After: [0-9][0-9][0-9]' head && ok 'another day' || not_ok 'no word of when'
+same 200 "$(scores '["55"]')" 'while others are answered'
+echo no token >run/server/token.second
+again 'tokens stay as they were: .*token.second'
+same 200 "$(scores '["0"]')" 'a file that is no token changes nothing'
+same 429 "$(ask "$second" -d '{"ids": ["nobody-else"]}' "$url/served/predict")" 'for anybody'
+rm run/server/token.second
+again 'tokens read again: 1 clients'
+same 401 "$(ask "$second" -d '{"ids": ["0"]}' "$url/served/predict")" 'who is taken out is nobody'
+more=
 
 # --- what was answered is asked of nobody ---
 run=$(cat run/server/models/served)

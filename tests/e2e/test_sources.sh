@@ -40,8 +40,81 @@ array('x.npy', 'f4', (300, 6), [v for row in x for v in row])
 with open('y.csv', 'w') as f:
     f.write('label\n' + ''.join('%d\n' % (row[0] + row[3] > 0) for row in x))
 PY
+"$root/tests/lib/pack.py" plain.csv
 columns='age+job,since+wage'
 expect 0 '' 'a plain file' cluster --out plain --train plain.csv --label y --columns "$columns"
+
+# A party whose table has something wrong says so before it has dialled anybody: nobody listens at port 1, and it would
+# dial again for minutes.
+alone() { # WORDS WHAT TABLE [NAME-OF-IT]
+    rm -rf lone
+    expect 2 "$1" "$2" timeout 60 "$VFL_BIN/vfl-party" -c plain/party-1/config.yaml --set server=127.0.0.1:1 \
+        --set state="$PWD/lone" --set "data.train=$3" --set "data.table=${4:-}"
+}
+
+# --- zstd ---
+expect 0 '' 'a file that zstd has packed trains by one command' \
+    cluster --out zst --train plain.csv.zst --label y --columns "$columns"
+same "$(digest plain)" "$(digest zst)" 'to the same model'
+expect 0 '' 'prepare reads it' "$vfl" prepare --table plain.csv.zst --label y
+expect 0 '' 'predict does' "$vfl" predict --quiet --run zst --data plain.csv.zst --out zst.csv
+same 301 "$(wc -l <zst.csv)" 'every row'
+python3 - <<'PY'
+import csv
+kept = {row['id'] for row in csv.DictReader(open('plain/data/party-1-train.csv'))}
+rows = list(csv.reader(open('plain.csv', newline='')))
+with open('own-train.csv', 'w', newline='') as train, open('own-test.csv', 'w', newline='') as test:
+    for row in rows:
+        for f in (train, test):
+            if row is rows[0] or (row[0] in kept) == (f is train):
+                csv.writer(f, lineterminator='\n').writerow(row[:3])
+PY
+for set in train test; do "$root/tests/lib/pack.py" own-$set.csv; done
+expect 0 '' 'a party reads its own two' cluster --out zown --train plain.csv --label y --columns "$columns" \
+    --party "1:data.train=$PWD/own-train.csv.zst" --party "1:data.test=$PWD/own-test.csv.zst"
+same "$(digest plain)" "$(digest zown)" 'and trains the same model'
+head -c 700 own-train.csv.zst >cut.csv.zst
+expect 2 'party-1: .*cut.csv.zst: ' 'half of one is refused, of the side whose it is' \
+    cluster --out x --train plain.csv --label y --columns "$columns" --party "1:data.train=$PWD/cut.csv.zst"
+rm -rf x
+
+# --- what is wrong in a late row, wherever it comes from ---
+awk -F, -v OFS=, 'NR == 200 { $2 = "secret" } { print }' own-train.csv >late.csv
+{ cat own-train.csv && sed -n 2p own-train.csv; } >twice.csv
+last=$(wc -l <twice.csv)
+"$root/tests/lib/pack.py" late.csv
+"$root/tests/lib/pack.py" twice.csv
+python3 - <<'PY'
+import csv, sqlite3
+db = sqlite3.connect('wrong.db')
+for name in 'late', 'twice':
+    rows = list(csv.reader(open(name + '.csv', newline='')))
+    db.execute('CREATE TABLE %s (id text, age, job text)' % name)
+    db.executemany('INSERT INTO %s VALUES (?, ?, ?)' % name, rows[1:])
+db.commit()
+PY
+alone 'late.csv:200: column 2 "age": not a number' 'another type in a late row' "$PWD/late.csv"
+alone 'late.csv.zst:200: column 2 "age": not a number' 'and in a packed one' "$PWD/late.csv.zst"
+alone 'wrong.db:199: column 2 "age": not a number' 'and of a database' "$PWD/wrong.db" late
+alone "twice.csv:$last: id .* is already on line 2" 'an id twice' "$PWD/twice.csv"
+alone "twice.csv.zst:$last: id .* is already on line 2" 'and packed' "$PWD/twice.csv.zst"
+alone "wrong.db:$((last - 1)): id .* is already on line 1" 'and of a database' "$PWD/wrong.db" twice
+
+# --- what is cut is read once, as it was downloaded ---
+opened() { # FILE ARGUMENT...: how often vfl cluster opens it
+    opened_file=$1
+    shift
+    timeout 600 "$root/tests/lib/opened.py" "$opened_file" "$vfl" cluster --quiet --set training.epochs=1 --seed 5 \
+        --out x --train "$opened_file" --label y --columns "$columns" "$@" 2>>opened.log
+    rm -rf x
+}
+cut -d, -f2- plain.csv >nameless.csv
+gzip -k nameless.csv
+for file in plain.csv plain.csv.zst nameless.csv nameless.csv.gz; do
+    same 1 "$(opened $file)" "$file is opened once"
+done
+same 1 "$(opened nameless.csv --test-share 0.3)" 'with a share of test rows, too'
+same 2 "$(opened plain.csv --time since --columns age,wage --test-by time)" 'and twice to find the latest rows'
 
 # --- arrays ---
 expect 0 '' 'an array trains by one command' cluster --out npy --npy-train x.npy,y.csv --parties 2
@@ -90,6 +163,9 @@ if [ -n "$folder" ]; then
     expect 2 'party-1: postgres:trial/late:200: column 2 "age": not a number' 'another type in a late row' \
         cluster --out x --train plain.csv --label y --columns "$columns" --party 1:data.train=postgres:trial/late
     same '' "$(grep -r secret x/server x/party-*/log.txt)" 'whose cell is nowhere'
+    alone 'postgres:trial/late:200: column 2 "age": not a number' 'and before it has dialled' postgres:trial/late
+    sql 'CREATE VIEW twice AS SELECT * FROM train UNION ALL (SELECT * FROM train LIMIT 1)'
+    alone 'postgres:trial/twice:[0-9]*: id .* is already on line' 'an id twice' postgres:trial/twice
     rm -rf x
     # A password is in libpq's file or nowhere.
     sql "CREATE ROLE reader LOGIN PASSWORD 'opensesame'; GRANT SELECT ON people, train, test TO reader"

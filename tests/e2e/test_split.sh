@@ -224,4 +224,83 @@ refuse 'y.npy: 3 columns of 8 bytes, the training rows have 4 of 4' 'another wid
     --npy-train x.npy,l.csv --npy-test y.npy,l.csv
 source=x.npy
 own party-1-train.npy --npy-train own/party-1-train.npy,l.csv --parties 2
+
+# --- test rows of a single table: a share of them, of persons, or the latest ---
+python3 - <<'PY'
+import random
+random.seed(4)
+with open('visits.csv', 'w') as f:
+    f.write('id,who,seen,a,b,label\n')
+    for i in range(400):
+        day, hour = random.randint(1, 28), random.randint(0, 23)
+        f.write('%d,p%d,2024-02-%02dT%02d:00:00%s,%d,%d,%d\n' % (
+            900 + i, random.randint(0, 59), day, hour, random.choice(['Z', '+02:00', '-05:00']), i % 7, i % 3, i % 2))
+PY
+cat >rule.py <<'PY'
+# The test rows of visits.csv by a share and id, group or time, apart from the program: their ids.
+import csv, datetime, hashlib, sys
+share, by = float(sys.argv[1]), sys.argv[2]
+rows = list(csv.DictReader(open('visits.csv')))
+def below(label, name):
+    u = int.from_bytes(hashlib.sha256(label + b'\0' + name.encode()).digest()[:8], 'little')
+    return u >> 11 < share * 2**53
+if by == 'id':
+    tests = [r['id'] for r in rows if below(b'vfl/test/1', r['id'])]
+elif by == 'group':
+    tests = [r['id'] for r in rows if below(b'vfl/test/group/1', r['who'])]
+else:
+    when = lambda r: datetime.datetime.fromisoformat(r['seen'].replace('Z', '+00:00'))
+    last = sorted(rows, key=lambda r: (when(r), int(r['id'])))[len(rows) - int(share * len(rows)):]
+    last = {r['id'] for r in last}
+    tests = [r['id'] for r in rows if r['id'] in last]
+print('\n'.join(tests))
+PY
+# shellcheck disable=SC2317 # called by expect
+visits() { "$vfl" split --out by --train visits.csv --group who --time seen --parties 2 "$@"; }
+for by in id group time; do
+    expect 0 '' "test rows by $by" visits --test-share 0.3 --test-by $by
+    same "$(python3 rule.py 0.3 $by)" "$(tail -n +2 by/labels-test.csv | cut -d, -f1)" 'are those of the rule'
+    same "$(tail -n +2 visits.csv | cut -d, -f1)" \
+        "$(tail -q -n +2 by/labels-train.csv by/labels-test.csv | cut -d, -f1 | sort -n)" \
+        'and every row is in one of the sets'
+    for set in train test; do
+        same "$(cut -d, -f1 by/labels-$set.csv)" "$(cut -d, -f1 by/party-2-$set.csv)" "a party has the same ones: $set"
+    done
+    [ $by != group ] || same '' "$(for set in train test; do
+        tail -n +2 by/labels-$set.csv | cut -d, -f3 | sort -u
+    done | sort | uniq -d)" 'and nobody is on both sides'
+done
+expect 0 '' 'a way without a share' visits --test-by time
+same 80 "$(tail -n +2 by/labels-test.csv | wc -l)" 'is a fifth of the rows'
+expect 0 '' 'a share without a way' visits --test-share 0.3
+same "$(python3 rule.py 0.3 id)" "$(tail -n +2 by/labels-test.csv | cut -d, -f1)" 'goes by ids'
+cut -d, -f2- visits.csv >nameless.csv
+expect 0 '' 'the latest of rows without ids' \
+    "$vfl" split --out by --train nameless.csv --time seen --label label --parties 2 --test-by time --test-share 0.25
+same "$(python3 rule.py 0.25 time)" "$(tail -n +2 by/labels-test.csv | sed 's/^[^-]*-\([0-9]*\),.*/\1/' |
+    awk '{ print $1 + 900 }')" 'are the same ones'
+expect 0 '' 'arrays of images by a share' "$vfl" split --out by --idx-train i.idx,l.idx --parties 1 --test-share 0.5
+refuse 'expected above 0 and below 1' 'a share of all' --train visits.csv --parties 2 --test-share 1
+refuse 'known are id, group, time' 'another way' --train visits.csv --parties 2 --test-by order
+refuse 'which column' 'a person without a column' --train visits.csv --parties 2 --test-by group
+refuse 'which column' 'a time without one' --train visits.csv --parties 2 --test-by time
+refuse 'without a file of test rows' 'a share beside a file' \
+    --train visits.csv --test visits.csv --parties 2 --test-share 0.2
+refuse 'leaves none to test by' 'a share of nothing' \
+    --train visits.csv --parties 2 --time seen --test-by time --test-share 0.001
+printf 'id,a,label\n1,0,0\n2,0,1\n' >three.csv
+refuse 'no test rows' 'a share that nobody is in' --train three.csv --parties 1 --test-share 0.000001
+sed '300s/2024[^,]*/soon/' visits.csv >soon.csv
+refuse 'soon.csv:300: column 3 "seen": not a time' 'a time that is none' \
+    --train soon.csv --parties 2 --time seen --test-by time
+python3 - <<'PY'
+import sqlite3
+sqlite3.connect('dice.db').execute("""CREATE VIEW dice AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+    WHERE i < 90) SELECT i AS id, i % 9 AS seen, random() % 10000 AS a, i % 2 AS label FROM n""")
+PY
+refuse 'dice.db.*it changed between two times that it was read' 'a table that is another one when the rows are cut' \
+    --train dice.db --parties 1 --time seen --test-by time
+sed '300s/,p[0-9]*,/,"a,b",/' visits.csv >whose.csv
+refuse 'whose.csv:300: column 2 "who": whose a row is' 'a person that is none' \
+    --train whose.csv --parties 2 --group who --test-by group
 closing

@@ -220,6 +220,22 @@ expect 1 'p2 refuses: training.from: no model of run' 'not where a party has los
 mv lost "run/party-2/models/$from"
 expect 0 completed 'who has it again takes part again' job wait "$(job submit train onward.yaml)"
 
+# --- what an unfinished run goes on from stays, and a killed one finds it ---
+plan longer "training: {epochs: 60, from: $from}"
+longer=$(job submit train longer.yaml)
+wait_until trains "$longer" || not_ok 'it does not begin'
+kill_9 server
+kill_9 2
+for side in server party-2; do
+    expect 2 "a run that is not complete goes on from $from" "what a killed run goes on from stays at $side" \
+        "$vfl" models --state "run/$side" remove "$from"
+done
+start server
+wait_until job list >/dev/null 2>&1 || not_ok 'no server'
+start 2
+expect 0 completed 'so it goes on to its end' job wait "$longer"
+expect 0 '' 'and what it went on from may go' "$vfl" models --state run/server remove "$from"
+
 # --- predictions of which a party refuses the first round ---
 seq -f 'nobody-%.0f' 1200 >nobody
 kept=$(ls run/party-1/runs)

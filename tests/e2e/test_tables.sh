@@ -37,11 +37,14 @@ def cell(text):
     if text == '':
         return random.choice(['', '?', ' NA ', '""', 'null'])
     return quote(text) if random.random() < .5 or set(text) & set(',;"\n') else ' ' + text + '  '
-with open('odd.csv', 'w', newline='') as f:
-    f.write('\ufeff' + ';'.join(map(quote, head)) + '\r\n')
-    for row in rows:
-        f.write(';'.join(map(cell, row)) + '\r\n')
-    f.write('\r\n\r\n')
+def odd(name, rows):
+    with open(name, 'w', newline='') as f:
+        f.write('\ufeff' + ';'.join(map(quote, head)) + '\r\n')
+        for row in rows:
+            f.write(';'.join(map(cell, row)) + '\r\n')
+        f.write('\r\n\r\n')
+odd('odd.csv', rows)
+odd('odd-test.csv', tests)
 with gzip.open('odd.csv.gz', 'wb') as f:
     f.write(open('odd.csv', 'rb').read())
 PY
@@ -71,6 +74,24 @@ PY
 expect 0 '' 'one command predicts a table with texts that no training row has' \
     timeout 600 "$vfl" predict --run odd --data test.csv --out odd.scores.csv
 same '201 id,score_0,score_1' "$(wc -l <odd.scores.csv) $(head -n 1 odd.scores.csv)" 'every row of it'
+"$root/tests/lib/pack.py" odd.csv
+"$root/tests/lib/pack.py" odd-test.csv
+expect 0 '' 'and one as odd as the first, packed by zstd' \
+    timeout 600 "$vfl" predict --quiet --run odd --data odd-test.csv.zst --out odder.scores.csv
+same "$(cut -d, -f2- odd.scores.csv)" "$(cut -d, -f2- odder.scores.csv)" 'with the same scores'
+same yes "$(python3 - <<'PY'
+import csv
+y = [row["income"] == ">50K" for row in csv.DictReader(open("test.csv", newline=""))]
+p = [float(row["score_1"]) for row in csv.DictReader(open("odder.scores.csv"))]
+pairs = [(a > b) + (a == b) / 2 for a, s in zip(p, y) if s for b, o in zip(p, y) if not o]
+print("yes" if sum(pairs) / len(pairs) > 0.85 else sum(pairs) / len(pairs))
+PY
+)" 'that tell who earns more'
+expect 0 '' 'the packed table with every oddity and a test file like it train' \
+    cluster --out packed --train odd.csv.zst --test odd-test.csv.zst --label income --positive '>50K' \
+    --columns "$columns"
+same '900 200' "$(for set in train test; do tail -n +2 packed/data/labels-$set.csv | wc -l; done | xargs)" \
+    'on all rows of the one, and are tested on the other'
 expect 0 'odd *1/1 ' 'and one reports' "$vfl" report odd
 same '# class 1 is ">50K"' "$(grep '^# class 1' odd/server/resolved.yaml)" 'the map of labels is shown'
 expect 0 'labels: class 0 is "<=50K"' 'and logged' cat odd/server/log.txt
@@ -131,6 +152,26 @@ sed -i 's/{name: "age".*/{name: "age", kind: number, missing: median, clip: [18,
 expect 0 '' 'and with a changed one' cluster --out changed --train plain.csv --label income --positive '>50K' \
     --columns "$columns" --party "1:data.schema=$PWD/one.yaml"
 differ "$(value plain/summary.json model_sha256)" "$(value changed/summary.json model_sha256)" 'another'
+"$vfl" prepare --table plain.csv --label income --out whole.yaml
+sed -i 's/{name: "age".*/{name: "age", kind: number, missing: median, clip: [18, 65], log: true}/' whole.yaml
+expect 0 '' 'one schema of the whole table is dealt out' cluster --out dealt --train plain.csv --label income \
+    --positive '>50K' --columns "$columns" --schema whole.yaml
+same "$(value changed/summary.json model_sha256)" "$(value dealt/summary.json model_sha256)" \
+    'and leads to the model of a schema for each'
+same 'age job' "$(sed -n 's/.*{name: "\([^"]*\)".*/\1/p' dealt/data/party-1-schema.yaml | xargs)" \
+    'each has its own columns alone'
+"$vfl" split --out dealt2 --train plain.csv --label income --columns "$columns" --schema whole.yaml >/dev/null
+"$vfl" split --out dealt2 --train plain.csv --label income --columns "$columns" >/dev/null
+same '' "$(find dealt2 -name '*schema*')" 'another split without one leaves none'
+sed 's/"since"/"ghost"/' whole.yaml >ghost.yaml
+expect 2 'ghost.yaml: .*plain.csv has no column "ghost"' 'a column that the table has not' \
+    "$vfl" split --out x --train plain.csv --label income --schema ghost.yaml
+sed 's/^columns:/&\n  - {name: "who", kind: id}/' whole.yaml >who.yaml
+expect 2 'its ids are in "who": say --id' 'ids that are others' \
+    "$vfl" split --out x --train plain.csv --label income --schema who.yaml
+expect 2 'a model has its own' 'a schema for rows to be predicted' \
+    "$vfl" split --out x --predict plain.csv --schema whole.yaml
+rm -rf x
 "$vfl" prepare --table plain/data/party-2-train.csv --out two.yaml
 sed 's/{name: "age".*/{name: "age", kind: number, bins: 6, missing: own}/
     s/kind: category, levels: .*/kind: category, min_rows: 200, missing: own}/' one.yaml >bins.yaml

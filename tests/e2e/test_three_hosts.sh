@@ -1,7 +1,8 @@
 #!/bin/sh
 # test_three_hosts.sh -- docs/operating.md, word for word: its blocks, on a server and two parties on three hosts.
 #
-# But for one number: a fifth of the epochs, since nobody watches here.
+# But for two things: a fifth of the epochs, since nobody watches here, and where the hospital's database has its
+# socket.
 # The hosts have networks, processes, users and homes of their own (tests/lib/hosts.sh), and what the page says is
 # copied is all that gets from one to another.  /usr/local is a folder of the test.  Only root can make hosts.
 # SPDX-License-Identifier: Apache-2.0
@@ -11,7 +12,7 @@
 # shellcheck source=../lib/hosts.sh
 . "$root/tests/lib/hosts.sh"
 
-trap 'hosts_end; rm -rf "$dir"' EXIT
+trap 'hosts_end; exec 8>&-; wait; rm -rf "$dir"' EXIT
 umask 022
 chmod 711 "$dir" # all users pass, none looks around
 
@@ -42,11 +43,27 @@ if [ -n "$no_hosts" ]; then
     closing
 fi
 
+# --- the hospital's database, which is there before the page begins: on a socket that others than its owner reach ---
+mkfifo hold ready
+setsid sh "$root/tests/lib/postgres.sh" <hold >ready &
+exec 8>hold
+database=
+read -r database <ready
+if [ -z "$database" ]; then
+    echo 'the page is read, not run: no PostgreSQL server here (package postgresql)'
+    closing
+fi
+chmod 711 "$database"
+expect 0 '' 'a role and a database of its own for the hospital' env PGSERVICEFILE="$database/service" \
+    psql -qX service=trial -c 'CREATE ROLE colonnade LOGIN' -c 'CREATE DATABASE clinic OWNER colonnade'
+sed -i "s|^host=/run/postgresql$|host=$database|" page/2.6-??
+
 # The administrator of a host, whose /etc and /usr/local are folders of the test.
 as_root() { # HOST COMMAND...
     root_home=$dir/home/$1
     shift
-    unshare --mount sh -euc 'mount --bind "$0/etc" /etc; mount --bind "$0/system/usr/local" /usr/local; exec "$@"' \
+    unshare --mount sh -euc 'for place in etc usr/local var/lib; do mount --bind "$0/system/$place" "/$place"; done
+        exec "$@"' \
         "$dir" env -i HOME="$root_home" PATH="/usr/local/bin:$hosts_path" "$@"
 }
 
@@ -126,11 +143,29 @@ for name in bank hospital; do
     expect 0 "$digest" 'and its daemon the same digest' host $name vfl-party -c colonnade/party.yaml --fingerprint
 done
 
+# --- which rows all have: each side has lost others, and the bank has three people twice ---
+same 3 "$(cut -d, -f1 home/bank/colonnade/data/people.csv | sort | uniq -d | wc -l)" \
+    'three people of the bank are there twice'
+page 2.7
+host hospital psql -AtqX service=clinic -c 'SELECT id FROM people' | sort >hospital.ids
+tail -n +2 home/bank/colonnade/data/people.csv | cut -d, -f1 | sort >bank.all
+cp hospital.ids hospital.all
+sort -u bank.all >bank.ids
+tail -n +2 home/server/colonnade/data/labels.csv | cut -d, -f1 | sort >server.ids
+sort bank.ids hospital.ids server.ids | uniq -c | awk '$1 == 3 { print $2 }' | sort >common.ids
+for name in server bank hospital; do
+    same 0 "$(host_code "$name" "$(host "$name" cat colonnade/pid)")" "$name: the alignment is done"
+    sed '1,/^$/d' home/$name/colonnade/state/alignments/people | sort >$name.found
+    same "$(cat common.ids)" "$(cat $name.found)" "$name has found whom all have"
+    differ "$(cat common.ids)" "$(cat $name.ids)" 'and had others as well'
+    same "$(grep '^transcript' told-server)" "$(grep '^transcript' "told-$name")" "and has the server's digest"
+done
+
 # --- who is refused; the server waits for the others meanwhile ---
-page 2.7 server
+page 2.8 server
 same 'tcp 0.0.0.0:7400' "$(listens server)" 'the server listens on one port'
 try() { # HOST SED: a run with another configuration and a state of its own
-    host "$1" sh -euc 'cd colonnade; sed "$0" party.yaml >try.yaml
+    host "$1" sh -euc 'cd colonnade; sed "$0" party.yaml >try.yaml; mkdir -m 700 try; cp -r state/alignments try
         vfl-party -c try.yaml --set state=try || code=$?; rm -rf try; exit ${code:-0}' "$2"
 }
 expect 5 'roster_sha256 is not set' 'a party without a pinned roster speaks with no server elsewhere' \
@@ -146,16 +181,19 @@ expect 2 'roster' 'whose roster differs from the server'\''s is refused' \
 # the hospital is so slow that no machine comes to the end of the run before. ---
 cp home/hospital/colonnade/party.yaml quick.yaml
 echo 'inject: {delay: 0.05}' >>home/hospital/colonnade/party.yaml
-page 2.7 bank
-page 2.7 hospital
+page 2.8 bank
+page 2.8 hospital
 expect 0 'nothing wrong was found' 'doctor finds nothing wrong' cat told-hospital
 for name in bank hospital; do
+    expect 0 "alignment people leaves out $(($(wc -l <$name.all) - $(wc -l <common.ids))) rows" \
+        "$name is told what it has alone" \
+        cat "told-$name"
     expect 0 '' "$name runs" host $name sh -c 'kill -0 "$(cat colonnade/pid)"'
     same '' "$(listens $name)" 'and listens on nothing'
 done
-page 2.9 server
+page 2.10 server
 expect 0 '"status": "stopped"' 'SIGTERM stops the server' cat told-server
-page 2.9 bank
+page 2.10 bank
 expect 0 '"status": "stopped"' 'and with it the bank' cat told-bank
 logged server 'going on after [0-9]* training steps'
 logged server 'bank joined' 'going on after' # so it knows what SIGHUP is
@@ -167,31 +205,31 @@ page 5.2
 expect 0 '' 'SIGHUP for the server' host server sh -c 'kill -HUP "$(cat colonnade/pid)"'
 logged server 'certificates, CRL and roster read again'
 cat quick.yaml >home/hospital/colonnade/party.yaml
-page 2.9 hospital
+page 2.10 hospital
 expect 0 '"status": "stopped"' 'the hospital was stopped too' cat told-hospital
-page 2.10
+page 2.11
 for name in server bank hospital; do
     ended $name 0 completed
-    same 2 "$(grep -c ' 0$' "$name.ends")" 'after two processes that exited 0'
+    same 3 "$(grep -c ' 0$' "$name.ends")" 'after three processes that exited 0'
     same '' "$(find "home/$name" -name checkpoint.sealed)" 'no checkpoint is left'
-    expect 1 '' 'and no error was logged' grep -w error "home/$name/colonnade/log.txt"
+    expect 1 '' 'and no error was logged' grep ' error: ' "home/$name/colonnade/log.txt"
 done
 expect 0 '"epochs": 600' 'no step was lost or made twice' grep -w '"epochs"' home/server/colonnade/state/summary.json
 expect 0 releases 'the bank reads in its ledger what was spent' cat told-bank
 
 # --- predictions with what the run has left behind ---
-page 2.11 server
-page 2.11 bank
-page 2.11 hospital
+page 2.12 server
+page 2.12 bank
+page 2.12 hospital
 expect 0 'predict' 'a party is told what its answers cost' cat told-hospital
-page 2.12
+page 2.13
 for name in server bank hospital; do
     ended $name 0 completed
-    expect 1 '' 'and no error was logged' grep -w error "home/$name/colonnade/log.txt"
+    expect 1 '' 'and no error was logged' grep ' error: ' "home/$name/colonnade/log.txt"
 done
-same "$(cut -d, -f1 home/server/colonnade/data/labels-test.csv)" "$(cut -d, -f1 home/server/colonnade/scores.csv)" \
+same "$(cut -d, -f1 home/server/colonnade/data/labels-new.csv)" "$(cut -d, -f1 home/server/colonnade/scores.csv)" \
     'each id that was asked for has its scores'
-expect 0 '' 'nine in ten of them say what the labels say' sh -c 'paste -d, "$1/data/labels-test.csv" "$1/scores.csv" |
+expect 0 '' 'nine in ten of them say what the labels say' sh -c 'paste -d, "$1/data/labels-new.csv" "$1/scores.csv" |
     awk -F, "NR > 1 { n++; right += (\$5 > 0.5) == \$2 } END { exit right < 0.9 * n }"' - home/server/colonnade
 expect 0 predict 'the bank reads in its ledger what was answered' cat told-bank
 
@@ -214,29 +252,32 @@ rm parcels/slip
 
 # --- revoked ---
 page 5.3
-page 2.7 server
+page 2.8 server
 expect 2 'revoked' 'a party whose certificate is revoked is refused' host bank vfl-party -c colonnade/party.yaml
 host server sh -c 'kill -TERM "$(cat colonnade/pid)"'
 ended server 0 stopped
 
 # --- 4: the service.  The unit is judged and its command run; systemd itself is not here. ---
-mkdir -p etc/systemd/system
+mkdir -p system/etc/systemd/system system/var/lib
 for file in alternatives ld.so.cache ld.so.conf ld.so.conf.d nsswitch.conf passwd group login.defs; do
-    [ ! -e /etc/$file ] || cp -a /etc/$file etc/
+    [ ! -e /etc/$file ] || cp -a /etc/$file system/etc/
 done
-echo "bank:x:$(cat bank.uid):$(cat bank.uid)::$dir/home/bank:/bin/sh" >>etc/passwd
+echo "bank:x:$(cat bank.uid):$(cat bank.uid)::$dir/home/bank:/bin/sh" >>system/etc/passwd
 if unshare --mount true 2>/dev/null; then
     page 4
-    expect 0 '' 'root checks what the service reads' as_root bank vfl-party -c /etc/colonnade/party.yaml -n
+    expect 0 '' 'root checks what the service reads' as_root bank vfl-party -c /etc/colonnade/party.yaml \
+        --set state=/var/lib/colonnade-party -n
     # The command of the unit, as a user that has nothing but the group and the credentials.
     service=$(hosts_user)
     install -d -m 700 -o "$service" credentials
-    sed -n 's/^LoadCredential=\(.*\):\(.*\)/\1 \2/p' etc/systemd/system/vfl-party.service >list
+    sed -n 's/^LoadCredential=\(.*\):\(.*\)/\1 \2/p' system/etc/systemd/system/vfl-party.service >list
     while read -r credential file; do
-        install -m 400 -o "$service" "${file#/}" "credentials/$credential"
+        install -m 400 -o "$service" "system$file" "credentials/$credential"
     done <list
-    command=$(sed -n "s|%d|$dir/credentials|g; s|%S|$dir|g; s/^ExecStart=//p" etc/systemd/system/vfl-party.service)
-    colonnade=$(sed -n 's/^colonnade:x:\([0-9]*\):.*/\1/p' etc/group)
+    command=$(sed -n "s|%d|$dir/credentials|g; s|%S|/var/lib|g; s/^ExecStart=//p" \
+        system/etc/systemd/system/vfl-party.service)
+    colonnade=$(sed -n 's/^colonnade:x:\([0-9]*\):.*/\1/p' system/etc/group)
+    chown -R "$service" system/var/lib/colonnade-party # as systemd does
     # shellcheck disable=SC2086 # words
     expect 0 credentials/state.key "the unit's command finds all it needs" \
         as_root bank setpriv --reuid="$service" --regid="$service" --groups="$colonnade" $command -n

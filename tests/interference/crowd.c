@@ -39,7 +39,8 @@ enum { ONE_OF = 1 };
 /* What children leave to their parent. */
 struct board {
     uint64_t now, done; /* the seed under way; pairs that came to their end */
-    uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider, placed;
+    uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider;
+    uint64_t placed, lacking;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
     uint64_t once, strict, encoding[PLAN_ENCODINGS], task[PLAN_TASKS];
     uint64_t validated, patient, evaluated; /* with rows kept back; what differs is evaluated */
@@ -67,6 +68,7 @@ static void count(struct board *b, const struct pair *p, const struct play *y)
     b->strict += p->strict;
     b->wider += p->more > 0;
     b->placed += p->placed;
+    b->lacking += p->lacks;
     b->encoding[plan->protocol.encoding]++;
     b->task[plan->model.task]++;
     b->validated += plan->data.validate > 0;
@@ -173,8 +175,8 @@ static void print_board(const struct board *b, double took)
     for (size_t t = TASK_BINARY; t < PLAN_TASKS; t++)
         printf(" %s %" PRIu64, task_names[t], b->task[t]);
     printf("; once %" PRIu64 "; default policy %" PRIu64 "; more features %" PRIu64
-           "; rows of alignments %" PRIu64 "\n",
-           b->once, b->strict, b->wider, b->placed);
+           "; rows of alignments %" PRIu64 ", rows that are not there %" PRIu64 "\n",
+           b->once, b->strict, b->wider, b->placed, b->lacking);
     printf("  rows kept back %" PRIu64 ", the best model of them %" PRIu64
            "; what differs is evaluated %" PRIu64 "\n",
            b->validated, b->patient, b->evaluated);
@@ -188,8 +190,9 @@ static void print_board(const struct board *b, double took)
 static uint64_t too_little(const struct board *b, const struct crowd *c)
 {
     uint64_t rare = 0;
-    const bool alike =
-        c->kind == PAIR_TRAINS && b->done >= MANY && b->wider * 100 < b->done * TASK_PERCENT_MIN;
+    const bool alike = c->kind == PAIR_TRAINS && b->done >= MANY &&
+                       (b->wider * 100 < b->done * TASK_PERCENT_MIN ||
+                        b->lacking * 100 < b->done * TASK_PERCENT_MIN);
     const bool unplaced =
         c->kind == PAIR_TRAINS && b->done >= MANY && b->placed * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;

@@ -109,6 +109,12 @@ static void draw_placed(struct pair *p, struct dice d)
     p->placed = p->kind == PAIR_TRAINS && dice_percent(&d, 20);
 }
 
+/* Rows are of persons, or may lack: whose one is that is not there nobody can say. */
+static void draw_lacks(struct pair *p, struct dice d)
+{
+    p->lacks = p->kind == PAIR_TRAINS && p->persons == 0 && dice_percent(&d, 25);
+}
+
 /* Of a bottom with hidden layers, whose draws are of no record. */
 static void draw_dropout(struct pair *p, struct dice d, bool polynomial)
 {
@@ -146,6 +152,7 @@ static void draw_parties(struct pair *p, struct dice *d)
     draw_persons(p, dice_of(p->seed, DRAW_PERSONS, 0));
     draw_evaluated(p, dice_of(p->seed, DRAW_VALIDATE, 2));
     draw_placed(p, dice_of(p->seed, DRAW_PLACED, 0));
+    draw_lacks(p, dice_of(p->seed, DRAW_LACKS, 0));
 }
 
 /* --- data --- */
@@ -247,6 +254,34 @@ static void place_rows(struct table *t, uint8_t alignment, int own)
     CHECK(order_own(t, twice) == STATUS_OK);
 }
 
+/* Zeros, where draws of `d` say so; where `one` is a row, by the other draws for that one alone. */
+static void lack(struct table *t, struct dice d, struct dice other, size_t one)
+{
+    t->lacks = mem_alloc(t->rows + 1, 1);
+    CHECK(t->lacks != NULL);
+    for (size_t r = 0; r < t->rows; r++) {
+        const bool drawn = dice_percent(&d, 30);
+
+        t->lacks[r] = r == one ? dice_percent(&other, 50) : drawn;
+        for (size_t c = 0; c < t->cols && t->lacks[r] != 0; c++)
+            t->x[r * t->cols + c] = 0;
+    }
+}
+
+/* Rows that party i does not have: the same in both runs, but for what differs. */
+static void lack_rows(const struct pair *p, uint32_t i, int side, struct sim_party *to)
+{
+    const bool differs = i == p->victim;
+    const uint64_t all = differs && p->columns ? 8 * (uint64_t)side + 2 : 8 * (uint64_t)i + 103;
+    const struct dice one = dice_of(p->seed, DRAW_LACKS, 8 * (uint64_t)side + 1);
+    const size_t none = SIZE_MAX, row = differs && !p->columns ? p->record : none;
+
+    if (!p->lacks)
+        return;
+    lack(&to->train, dice_of(p->seed, DRAW_LACKS, all), one, p->evaluated ? none : row);
+    lack(&to->test, dice_of(p->seed, DRAW_LACKS, all + 1), one, p->evaluated ? row : none);
+}
+
 /* The same in both runs.  The server has read its own and knows them for what the plan says; those
  * of a party may be others, and come from wherever they come. */
 static void fill_labels(const struct pair *p, struct sim *s)
@@ -299,6 +334,7 @@ void pair_arrange(const struct pair *p, struct sim *s, int side)
             widen(&to->train, p->more, p->record);
             widen(&to->test, p->more, p->options.train_rows);
         }
+        lack_rows(p, i, side, to);
     }
     for (size_t i = 0; i < p->rules_n; i++)
         sim_rule(s, p->rule[i]);

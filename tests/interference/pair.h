@@ -40,8 +40,9 @@ enum {
     DRAW_QUESTIONS,
     DRAW_VALIDATE,
     DRAW_DROPOUT,
-    DRAW_PLACED,
-    DRAW_STEPS
+    DRAW_STEPS,
+    DRAW_LACKS,
+    DRAW_PLACED
 };
 
 /* A run of training, or jobs of predictions by the model of one (questions.h). */
@@ -76,6 +77,8 @@ struct pair {
                          it is one person's rows of that table that differ */
     bool placed;   /* rows are of alignments: the victim calls its own otherwise in both runs, and
                       leaves out others */
+    bool lacks;    /* parties do not have some rows; what differs at the victim is also whether
+                      they are there */
     uint32_t more; /* features that the victim has in run B alone, of which its rows decide */
     struct standing_question question[PAIR_QUESTIONS_MAX];
     size_t questions_n;

@@ -53,16 +53,19 @@ static enum status keep(void *owner, const struct alignment *about,
 
 struct party_ids_listed aligning_party(struct sim_list *l)
 {
-    return (struct party_ids_listed){l->n > 0 ? l->rows : NULL, l->n, 1, l, count, keep};
+    return (struct party_ids_listed){
+        l->n > 0 ? l->rows : NULL, l->lies ? l->says : l->n, 1, l, count, keep};
 }
 
-struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk)
+struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk,
+                                      bool labelled)
 {
     *about = (struct alignment){.name = "common",
                                 .ids = l->n,
                                 .columns = 1,
                                 .result_min = l->result_min,
                                 .trim = true,
+                                .rows = labelled ? CONFIG_ROWS_LABELLED : CONFIG_ROWS_COMMON,
                                 .chunk = chunk,
                                 .patience_ms = 2000};
     return (struct server_aligned){.about = about,

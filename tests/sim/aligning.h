@@ -22,13 +22,16 @@ struct sim_list {
     uint32_t places[ALIGNING_MAX]; /* of the last result */
     uint8_t transcript[DIGEST_BYTES];
     bool full, full_later; /* the disk is: at once, or once something would be told */
+    bool lies;             /* it says that there are so many */
+    uint32_t says;
 };
 
 /* Rows of these numbers. */
 void aligning_list(struct sim_list *l, const uint64_t *id, uint32_t n);
 struct party_ids_listed aligning_party(struct sim_list *l);
-/* about: filled in for the server's list, whose ids and chunk it says. */
-struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk);
+/* about: filled in for the server's list, whose ids, chunk and kind it says. */
+struct server_aligned aligning_server(struct sim_list *l, struct alignment *about, uint32_t chunk,
+                                      bool labelled);
 enum status aligning_keep(struct sim_list *l, const uint8_t *transcript, const uint32_t *places);
 
 #endif

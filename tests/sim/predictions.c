@@ -92,6 +92,9 @@ static void charge(struct play *p, uint32_t i, const struct action_charge *c)
         return;
     assert_true(c->predicts);
     assert_int_equal(c->rounds, 1);
+    /* As many places as rows were asked for, of contributions perhaps twice, whoever has them. */
+    assert_true(c->places == c->asked || (c->contributes && c->places == 2 * c->asked));
+    assert_true(c->n <= c->places);
     who->charges++;
     if (who->charges == who->fail_at) {
         error_set(&result, STATUS_BUDGET, "policy.max_releases.total: no more");

@@ -349,7 +349,8 @@ static void begin_predict(struct sim *s)
 static void begin_align(struct sim *s)
 {
     struct standing *st = s->standing;
-    const struct server_aligned aligned = aligning_server(&s->list, &st->about, st->job.chunk);
+    const struct server_aligned aligned =
+        aligning_server(&s->list, &st->about, st->job.chunk, st->job.labelled);
     struct server_setup setup = {
         .aligns = &aligned,
         .roster = &s->roster,

@@ -37,6 +37,7 @@ struct standing_job {
     const char *numbers; /* of a probe: its text */
     struct standing_question asked;
     uint32_t chunk; /* of an alignment (aligning.h: of the lists of s and its parties) */
+    bool labelled;  /* of all rows of the server's list */
 };
 
 /* It begins; sim_run plays it.  Where all answers were kept nobody is asked, and it is over. */

@@ -155,21 +155,115 @@ static void test_nothing_of_a_refused_block_remains(void **state)
     books_close(&b);
 }
 
-/* --- ids that are nobody's here --- */
+/* --- statistics --- */
 
-/* So many more of them, under this limit. */
+static const struct account_entry drawn = {.kind = ACCOUNT_GAUSSIAN,
+                                           .sigma = 1,
+                                           .step = 0.25,
+                                           .clip = 0.1,
+                                           .bottom = ACCOUNT_STATISTICS,
+                                           .coordinates = 3,
+                                           .parties = 1,
+                                           .colluders = 1,
+                                           .releases = 3,
+                                           .participations_max = 1};
+
+/* As open_books, with statistics of draw number `draw`. */
+static void open_with(struct books *b, double epsilon, uint8_t draw)
+{
+    struct error err = {0};
+
+    open_books(b, epsilon);
+    books_close(b);
+    in.fitted.drawn.statistics.queries = 1;
+    in.fitted.drawn.entry = drawn;
+    in.fitted.drawn.draw[0] = draw;
+    assert_int_equal(books_open(b, &in, &err), STATUS_OK);
+    b->delta = 1e-5;
+}
+
+static uint64_t statistics_charged(const struct books *b)
+{
+    struct ledger_totals t;
+
+    ledger_totals(b->ledger, &t);
+    return t.releases[LEDGER_STATISTICS];
+}
+
+/* And they take no number, by which others would see that there are new ones. */
+static void test_statistics_are_charged_once_before_the_first_release(void **state)
+{
+    static const uint32_t rows[] = {0, 1, 1};
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    struct books b;
+
+    (void)state;
+    forget_the_ledger();
+    for (int process = 0; process < 3; process++) {
+        const bool new = process != 1;
+
+        open_with(&b, 1000, process == 2 ? 9 : 8); /* the third has drawn anew */
+        assert_int_equal(statistics_charged(&b), process == 2 ? 3 : process * 3);
+        assert_int_equal(books_expected(&b, entries), books_entries(&b, entries) + new);
+        assert_int_equal(pay(&b, rows, 3), STATUS_OK); /* which looks at the number, too */
+        assert_int_equal(pay(&b, rows, 1), STATUS_OK);
+        assert_int_equal(statistics_charged(&b), process == 2 ? 6 : 3);
+        assert_int_equal(books_expected(&b, entries), books_entries(&b, entries));
+        books_close(&b);
+    }
+}
+
+/* A person's rows are one slot, charged once. */
+static void test_statistics_count_a_person_once(void **state)
+{
+    static const uint32_t rows[] = {0};
+    struct books b;
+
+    (void)state;
+    forget_the_ledger();
+    open_with(&b, 1000, 1);
+    b.train_slots[2] = b.train_slots[0];
+    assert_int_equal(pay(&b, rows, 1), STATUS_OK);
+    assert_int_equal(statistics_charged(&b), 2);
+    books_close(&b);
+}
+
+static void test_statistics_beyond_the_limit_are_not_charged_and_nothing_is_released(void **state)
+{
+    static const uint32_t rows[] = {0};
+    struct books b;
+    double epsilon = 0.01;
+
+    (void)state;
+    while (charge(epsilon, rows, 1) != STATUS_OK) /* enough for a release without them */
+        epsilon *= 1.02;
+    forget_the_ledger();
+    open_with(&b, epsilon, 1);
+    assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
+    assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
+    assert_true(b.due);
+    expect_held(&b, 0, 0);
+    books_close(&b);
+}
+
+/* --- what predictions ask for --- */
+
+static const struct account_entry predicted = {.kind = ACCOUNT_PBM,
+                                               .trials = 4,
+                                               .beta = 0.1,
+                                               .bottom = ACCOUNT_FROZEN,
+                                               .coordinates = 2,
+                                               .parties = 3,
+                                               .colluders = 1};
+
+/* So many more ids that are nobody's, under this limit, by another process each time. */
 static enum status ask(uint32_t most, uint32_t unknown, struct error *err)
 {
-    const struct action_charge c = {.mechanism = {.kind = ACCOUNT_PBM,
-                                                  .trials = 4,
-                                                  .beta = 0.1,
-                                                  .bottom = ACCOUNT_FROZEN,
-                                                  .coordinates = 2,
-                                                  .parties = 3,
-                                                  .colluders = 1},
+    const struct action_charge c = {.mechanism = predicted,
                                     .purpose = PURPOSE_EVALUATE_TEST,
                                     .predicts = true,
                                     .unknown = unknown,
+                                    .places = unknown,
                                     .plan = plan,
                                     .rounds = 1};
     struct books b;
@@ -196,7 +290,7 @@ static void test_ids_that_are_refused_are_counted_and_no_job_is_answered_after(v
     for (size_t i = 0; i < 2; i++) {
         const uint32_t most = limits[i];
 
-        unlink(scratch_path("unknown"));
+        forget_the_ledger();
         assert_int_equal(ask(most, 0, &err), STATUS_OK);
         if (most > 0)
             assert_int_equal(ask(most, most, &err), STATUS_OK); /* all of them, and none too many */
@@ -209,37 +303,122 @@ static void test_ids_that_are_refused_are_counted_and_no_job_is_answered_after(v
     }
 }
 
-/* --- rows of a day --- */
+/* A record over its limit refuses the round, and unknown ids beside it count all the same. */
+static void test_ids_beside_a_record_over_its_limit_are_counted(void **state)
+{
+    static const uint32_t rows[] = {0};
+    struct action_charge c = {.mechanism = predicted,
+                              .purpose = PURPOSE_EVALUATE_TEST,
+                              .predicts = true,
+                              .asked = 2,
+                              .unknown = 1,
+                              .places = 2,
+                              .plan = plan,
+                              .rounds = 1,
+                              .rows = rows,
+                              .n = 1};
+    struct error err = {0};
+    struct books b;
+
+    (void)state;
+    forget_the_ledger();
+    in = (struct party_inputs){
+        .test = {.rows = 1, .cols = 1, .x = values, .id_text = ids, .id_at = at},
+        .config.policy = {.unknown_ids = 9, .releases_record = 1}};
+    snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
+    assert_int_equal(books_open(&b, &in, &err), STATUS_OK);
+    assert_int_equal(books_charge(&b, &c, &err), STATUS_OK);
+    assert_int_equal(books_charge(&b, &c, &err), STATUS_BUDGET);
+    assert_non_null(strstr(err.text, "policy.max_releases.record"));
+    assert_int_equal(ledger_spent(b.ledger, 0), 1);
+    assert_int_equal(ledger_asked(b.ledger).unknown, 2);
+    assert_int_equal(ledger_asked(b.ledger).rows, 4);
+    books_close(&b);
+}
+
+static const int64_t noon = 20000 * 86400LL + 43200, hour = 3600, day = 86400;
 
 static void test_rows_of_a_day_are_counted_whatever_the_clock_says(void **state)
 {
-    static const int64_t noon = 20000 * 86400LL + 43200, hour = 3600, day = 86400;
-    struct config_party c = {.policy = {.unknown_ids = 10, .predict_rows_day = 100}};
+    struct config_policy p = {.unknown_ids = 10, .predict_rows_day = 100};
+    struct ledger_asked a = {0};
     char said[WIRE_TEXT_MAX + 1];
     struct error err = {0};
 
     (void)state;
-    snprintf(c.state, sizeof c.state, "%s", scratch_dir());
-    unlink(scratch_path("unknown"));
-    unlink(scratch_path("asked"));
-    assert_int_equal(counted_may(&c, 100, noon, &err), STATUS_OK);
-    assert_int_equal(counted_may(&c, 101, noon, &err), STATUS_BUDGET);
-    assert_int_equal(counted_add(&c, 70, 0, noon, &err), STATUS_OK); /* each is another process */
-    assert_int_equal(counted_may(&c, 31, noon + hour, &err), STATUS_BUDGET);
-    assert_int_equal(counted_add(&c, 31, 0, noon + hour, &err), STATUS_BUDGET);
+    assert_int_equal(counted_may(&a, &p, 100, noon, &err), STATUS_OK);
+    assert_int_equal(counted_may(&a, &p, 101, noon, &err), STATUS_BUDGET);
+    assert_int_equal(counted_add(&a, &p, 70, 0, noon, &err), COUNTED);
+    assert_int_equal(counted_may(&a, &p, 31, noon + hour, &err), STATUS_BUDGET);
+    assert_int_equal(counted_add(&a, &p, 31, 0, noon + hour, &err), COUNTED_NOTHING);
     words_for_server(said, &err, scratch_dir());
     assert_string_equal(said, "policy.predict.max_rows_per_day: over its limit");
-    assert_int_equal(counted_add(&c, 30, 0, noon + hour, &err), STATUS_OK);    /* all of them */
-    assert_int_equal(counted_may(&c, 1, noon - 9 * day, &err), STATUS_BUDGET); /* it went back */
-    assert_int_equal(counted_add(&c, 1, 0, noon - 9 * day, &err), STATUS_BUDGET);
-    assert_int_equal(counted_add(&c, 100, 0, noon + day, &err), STATUS_OK);
-    assert_int_equal(counted_may(&c, 1, noon, &err), STATUS_BUDGET);
-    c.policy.predict_rows_day = 0;
-    assert_int_equal(counted_may(&c, 1, noon, &err), STATUS_OK);
-    assert_int_equal(file_write_atomic(scratch_path("asked"), "20001 1x\n", 9, 0600, &err),
+    assert_int_equal(counted_add(&a, &p, 30, 0, noon + hour, &err), COUNTED); /* all of them */
+    assert_int_equal(counted_may(&a, &p, 1, noon - 9 * day, &err),
+                     STATUS_BUDGET); /* it went back */
+    assert_int_equal(counted_add(&a, &p, 1, 0, noon - 9 * day, &err), COUNTED_NOTHING);
+    assert_int_equal(counted_add(&a, &p, 100, 0, noon + day, &err), COUNTED);
+    assert_int_equal(counted_may(&a, &p, 1, noon, &err), STATUS_BUDGET);
+    p.predict_rows_day = 0;
+    assert_int_equal(counted_may(&a, &p, 1, noon, &err), STATUS_OK);
+}
+
+/* Whoever asks for ids that nobody has stops predictions for as many days as that takes off. */
+static void test_a_day_takes_unknown_ids_off(void **state)
+{
+    struct config_policy p = {.unknown_ids = 10, .unknown_ids_day = 4};
+    struct ledger_asked a = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(counted_add(&a, &p, 4000, 4000, noon, &err), COUNTED_REFUSED);
+    assert_int_equal(counted_may(&a, &p, 1, noon + 11 * hour, &err), STATUS_BUDGET);
+    assert_int_equal(counted_may(&a, &p, 1, noon - day, &err), STATUS_BUDGET);
+    assert_int_equal(counted_add(&a, &p, 3, 3, noon + 12 * hour, &err), COUNTED); /* 11 - 4 + 3 */
+    assert_int_equal(counted_add(&a, &p, 1, 1, noon + 13 * hour, &err), COUNTED_REFUSED);
+    assert_int_equal(counted_may(&a, &p, 1, noon + 13 * hour, &err), STATUS_BUDGET);
+    assert_int_equal(counted_add(&a, &p, 10, 10, noon + 4 * day, &err), COUNTED); /* 11 - 12: 0 */
+    p.unknown_ids_day = 0;
+    assert_int_equal(counted_add(&a, &p, 1, 1, noon + 5 * day, &err), COUNTED_REFUSED);
+    assert_int_equal(counted_may(&a, &p, 1, noon + 5000 * day, &err), STATUS_BUDGET);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    struct error err = {0};
+
+    assert_int_equal(file_write_atomic(scratch_path(name), text, strlen(text), 0600, &err),
                      STATUS_OK);
-    c.policy.predict_rows_day = 100;
-    assert_int_equal(counted_may(&c, 1, noon, &err), STATUS_IO);
+}
+
+/* Of a version that kept them in files of their own. */
+static void test_counts_of_an_earlier_version_are_gone_on_with(void **state)
+{
+    struct error err = {0};
+    struct books b;
+
+    (void)state;
+    forget_the_ledger();
+    write_file("unknown", "7\n");
+    write_file("asked", "20001 12\n");
+    open_books(&b, 0);
+    for (int i = 0; i < 2; i++) {
+        const struct ledger_asked a = ledger_asked(b.ledger);
+
+        assert_int_equal(a.unknown, 7);
+        assert_int_equal(a.day, 20001);
+        assert_int_equal(a.rows, 12);
+        assert_int_equal(access(scratch_path("unknown"), F_OK), -1);
+        assert_int_equal(access(scratch_path("asked"), F_OK), -1);
+        if (i == 0)
+            write_file("unknown", "7\n"); /* the process died before it was away */
+        books_close(&b);
+        open_books(&b, 0);
+    }
+    books_close(&b);
+    write_file("asked", "20001 1x\n");
+    assert_int_equal(books_open(&b, &in, &err), STATUS_IO);
+    books_close(&b);
     unlink(scratch_path("asked"));
 }
 
@@ -250,7 +429,13 @@ int main(void)
         cmocka_unit_test(test_records_of_different_blocks_are_not_taken_for_one),
         cmocka_unit_test(test_nothing_of_a_refused_block_remains),
         cmocka_unit_test(test_rows_of_a_day_are_counted_whatever_the_clock_says),
+        cmocka_unit_test(test_statistics_are_charged_once_before_the_first_release),
+        cmocka_unit_test(test_statistics_count_a_person_once),
+        cmocka_unit_test(test_statistics_beyond_the_limit_are_not_charged_and_nothing_is_released),
         cmocka_unit_test(test_ids_that_are_refused_are_counted_and_no_job_is_answered_after),
+        cmocka_unit_test(test_ids_beside_a_record_over_its_limit_are_counted),
+        cmocka_unit_test(test_a_day_takes_unknown_ids_off),
+        cmocka_unit_test(test_counts_of_an_earlier_version_are_gone_on_with),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,30 @@ static void embed(float *x, float out[(BATCH + ROWS) * WIDTH])
            sizeof(float) * ROWS * WIDTH);
 }
 
+/* What predictions have in the place of an unknown id: zeros, of layers and of a polynomial, in
+ * training, at its second local step, and when rows are evaluated; and of no other row. */
+static void test_a_row_that_is_not_there_is_zeros(void **state)
+{
+    static uint8_t lacks[ROWS] = {0, 1, 0, 1, 0, 0};
+    static const bool zero[BATCH + ROWS] = {0, 1, 0, 0, 0, 1, 0, 1, 0, 0};
+    struct table t = table_of(values);
+    float h[(2 * BATCH + ROWS) * WIDTH];
+
+    (void)state;
+    t.lacks = lacks;
+    for (config.degree = 0; config.degree < 3; config.degree += 2) {
+        start();
+        memcpy(h, party_bottom_train(&bottom, &t, batch, BATCH, 0), sizeof(float) * BATCH * WIDTH);
+        memcpy(h + (BATCH + ROWS) * WIDTH, party_bottom_again(&bottom),
+               sizeof(float) * BATCH * WIDTH);
+        memcpy(h + BATCH * WIDTH, party_bottom_evaluate(&bottom, &t, 0, ROWS),
+               sizeof(float) * ROWS * WIDTH);
+        for (size_t i = 0; i < (2 * BATCH + ROWS) * WIDTH; i++)
+            assert_int_equal(h[i] == 0, zero[i / WIDTH % (BATCH + ROWS)]);
+        party_bottom_deinit(&bottom);
+    }
+}
+
 static void test_a_polynomial_sees_no_input_beyond_x_max(void **state)
 {
     float cut[ROWS * COLS], a[(BATCH + ROWS) * WIDTH], b[(BATCH + ROWS) * WIDTH];
@@ -165,6 +189,7 @@ static void test_fedvs_takes_polynomials_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_a_row_that_is_not_there_is_zeros),
         TEST(test_a_polynomial_sees_no_input_beyond_x_max),
         TEST(test_x_max_is_the_plans),
         TEST(test_layers_see_inputs_as_they_are),

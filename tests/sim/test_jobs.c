@@ -33,6 +33,7 @@ struct play {
     struct ids_pair ids;
     struct agree_hello hellos[PARTIES];
     struct actions actions; /* of the last step */
+    bool holds;             /* its work is not done yet */
 };
 
 static const struct party_job *const both[] = {&party_train_job, &probe_party_job, NULL};
@@ -42,7 +43,7 @@ static void tell(struct play *p, uint32_t i, struct event e)
 {
     p->actions.n = 0;
     party_session_step(p->party[i], 0, &e, &p->actions);
-    for (size_t k = 0; k < p->actions.n; k++) {
+    for (size_t k = 0; k < p->actions.n && !p->holds; k++) {
         if (p->actions.item[k].kind != ACTION_WORK)
             continue;
         party_session_work(p->party[i]);
@@ -510,12 +511,43 @@ static void test_a_run_goes_on_after_other_jobs(void **state)
     stop(&p);
 }
 
+/* It may take as long as a database does: what is asked for is work, and nothing is said before it
+ * is done.  The message that the offer came in may be another one by then. */
+static void test_what_a_party_has_of_a_job_is_read_while_nothing_else_is_told(void **state)
+{
+    struct wire_msg other = {.kind = WIRE_REFUSE, .refuse.kind = STATUS_KIND_PEER};
+    struct play p;
+
+    (void)state;
+    begin(&p, &three);
+    buf_init(&shelf.bytes, 0);
+    shelf.asked = 0;
+    p.party[0]->setup.recall = recall;
+    p.party[0]->ended = true;
+    p.holds = true;
+    next_plan(&p, &p.s->plan);
+    assert_int_equal(p.actions.n, 1);
+    assert_int_equal(p.actions.item[0].kind, ACTION_WORK);
+    assert_true(p.actions.item[0].flops > 1e12); /* on a thread, whatever it takes */
+    assert_int_equal(shelf.asked, 0);
+    memset(other.refuse.text, 'x', WIRE_TEXT_MAX);
+    through(&p, &other);
+    party_session_work(p.party[0]);
+    assert_int_equal(shelf.asked, 1);
+    p.holds = false;
+    tell(&p, 0, (struct event){.kind = EVENT_DONE});
+    said(&p, WIRE_HELLO);
+    assert_memory_equal(p.party[0]->fed.job, p.job, sizeof p.job);
+    stop(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_federation_plays_one_probe_after_another),
         cmocka_unit_test(test_a_job_that_is_refused_costs_that_job_alone),
         cmocka_unit_test(test_a_generation_of_the_job_before_is_refused),
+        cmocka_unit_test(test_what_a_party_has_of_a_job_is_read_while_nothing_else_is_told),
         cmocka_unit_test(test_training_comes_after_a_probe_and_after_training),
         cmocka_unit_test(test_what_the_server_says_of_a_job_that_was_refused_is_not_heard),
         cmocka_unit_test(test_a_probe_of_no_number_is_refused),

@@ -157,7 +157,7 @@ static void ended(struct sim *s, int who, void *owner)
 
 static void begin(const char *const *sets, uint32_t at, int who)
 {
-    const struct waiting_calls calls = {&play, nothing_kept, note_scores, note_over};
+    const struct waiting_calls calls = {&play, nothing_kept, NULL, note_scores, note_over};
     struct sim_options o = {.parties = PARTIES,
                             .train_rows = 12,
                             .checkpoint_rounds = 1,

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/serve/serve.h"
+#include "common/base/file.h"
 #include "common/base/folder.h"
 #include "common/base/mem.h"
 #include "server/serve/words.h"
@@ -28,7 +29,7 @@ static struct asks {
     struct waiting waiting;
     struct roster roster;
     char said[8][256];
-    unsigned over, scored;
+    unsigned over, scored, asked;
 } asks;
 
 /* Of the first row alone. */
@@ -38,6 +39,13 @@ static const float *kept(void *owner, const char *id, size_t n)
 
     (void)owner;
     return n == 1 && id[0] == '1' ? scores : NULL;
+}
+
+/* The second client, two rows in all. */
+static bool may_ask(void *owner, size_t client)
+{
+    (void)owner;
+    return client != 1 || asks.asked++ < 2;
 }
 
 static void scored(void *owner, const char *id, size_t n, const float *scores, const bool *missing)
@@ -51,6 +59,8 @@ static void over(void *owner, struct waiting_call *c)
     struct buf b;
 
     (void)owner;
+    if (asks.over == 8)
+        return;
     buf_init(&b, sizeof asks.said[0] - 1);
     assert_int_equal(words_print(&b, c, &asks.roster), STATUS_OK);
     snprintf(asks.said[asks.over++], sizeof asks.said[0], "%.*s", (int)b.len, (char *)b.data);
@@ -59,7 +69,7 @@ static void over(void *owner, struct waiting_call *c)
 
 static int begin(void **state)
 {
-    const struct waiting_calls calls = {&asks, kept, scored, over};
+    const struct waiting_calls calls = {&asks, kept, may_ask, scored, over};
 
     (void)state;
     memset(&asks, 0, sizeof asks);
@@ -128,6 +138,35 @@ static void test_those_who_wait_for_one_row_leave_in_any_order_and_the_rest_have
     assert_true(asks.over == 5 && asks.scored == 1);
     assert_non_null(strstr(asks.said[4], "{\"id\": \"2\", \"scores\": [0.5, 0.25, 0.25]}"));
     assert_false(waiting_any(&asks.waiting));
+}
+
+static void read_ids(unsigned n, const char *id, const char *behind, enum status want)
+{
+    struct words_asked asked;
+    struct error err = {0};
+    struct buf b;
+
+    buf_init(&b, 1 << 20);
+    assert_int_equal(buf_printf(&b, "{\"ids\": ["), STATUS_OK);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(buf_printf(&b, "%s%s", i > 0 ? "," : "", id), STATUS_OK);
+    assert_int_equal(buf_printf(&b, "]%s}", behind), STATUS_OK);
+    assert_int_equal(words_read(&asked, b.data, b.len, 1000, &err), want);
+    if (want == STATUS_OK)
+        assert_int_equal(asked.call->n, n);
+    waiting_call_free(asked.call);
+    buf_deinit(&b);
+}
+
+/* What is in a text is no part, whatever it is. */
+static void test_a_request_has_no_more_parts_than_ids(void **state)
+{
+    (void)state;
+    read_ids(WAITING_CALL_ROWS_MAX, "\"1\"", ", \"deadline_ms\": 5", STATUS_OK);
+    read_ids(WAITING_CALL_ROWS_MAX, "\",,\\\",,\\\\\"", "", STATUS_OK);
+    read_ids(WAITING_CALL_ROWS_MAX + 1, "\"1\"", "", STATUS_DATA);
+    read_ids(40000, "0", "", STATUS_DATA);
+    read_ids(1, "\"1\"", ", \"deadline_ms\": [[]]", STATUS_DATA);
 }
 
 /* --- kept answers --- */
@@ -300,6 +339,215 @@ static void test_who_is_taken_out_does_not_come_back_with_lines_that_waited(void
     assert_int_equal(n, 2);
 }
 
+/* By bytes, too: scores of many classes are long. */
+static void test_what_is_kept_in_memory_has_an_end(void **state)
+{
+    static const bool missing[WIRE_MEMBERS_MAX];
+    static float scores[30000];
+    struct kept *k = &serving->serve.kept;
+    char id[2] = "a";
+
+    (void)state;
+    kept_turn(k, RUN, 30000);
+    k->bytes_max = 5 << 19; /* nine pages of 2^18 bytes, each of two rows */
+    for (; id[0] <= 'z'; id[0]++)
+        kept_add(k, id, 1, scores, missing);
+    assert_int_equal(k->index.of.n, 18);
+    assert_true(k->index.bytes <= k->bytes_max);
+    assert_non_null(kept_find(k, "a", 1));
+    assert_null(kept_find(k, "z", 1)); /* it is asked for again */
+    k->lines.len = 0;
+}
+
+/* --- what one client may have --- */
+
+/* It has its own share of what parties are asked for; others have theirs, and kept rows are none.
+ */
+static void test_a_client_that_has_asked_for_enough_stops_nobody_else(void **state)
+{
+    struct waiting *w = &asks.waiting;
+    struct waiting_call *c = waiting_call_new(4, 4);
+    struct wire_bytes ids;
+
+    (void)state;
+    memcpy(waiting_call_text(c), "1234", 4); /* 1 is kept */
+    for (size_t i = 0; i < 4; i++) {
+        c->row[i].id = waiting_call_text(c) + i;
+        c->row[i].n = 1;
+    }
+    c->client = 1;
+    c->until_us = UINT64_MAX;
+    assert_false(waiting_add(w, c, true, of_two));
+    waiting_turn(w); /* rows that were counted are not counted again */
+    assert_int_equal(waiting_take(w, 10, &ids), 0);
+    waiting_place(w, c->run, of_two);
+    assert_int_equal(asks.asked, 3);
+    assert_true(c->row[3].settled && c->row[3].fault == FAULT_SHARE);
+    ask("", "4", of_two, UINT64_MAX);
+    assert_int_equal(waiting_take(w, 10, &ids), 3);
+    assert_true(waiting_again(w));
+}
+
+/* The waiting room of 100 rows has a place for others, whatever one client sends. */
+static void test_no_client_has_all_that_may_wait(void **state)
+{
+    struct waiting *w = &asks.waiting;
+    char ids[61];
+
+    (void)state;
+    for (size_t i = 0; i < 60; i++)
+        ids[i] = (char)('A' + i);
+    ids[60] = 0;
+    assert_true(waiting_has_room(w, 0, 75));
+    assert_false(waiting_has_room(w, 0, 76));
+    ask("", ids, of_two, 5);
+    assert_true(waiting_has_room(w, 0, 15));
+    assert_false(waiting_has_room(w, 0, 16));
+    assert_true(waiting_has_room(w, 1, 40));
+    assert_false(waiting_has_room(w, 1, 41));
+    asks.over = 8; /* nobody looks at what it says */
+    waiting_expire(w, 5, FAULT_LATE);
+    assert_true(waiting_has_room(w, 0, 75));
+}
+
+static void test_the_day_of_a_client_is_its_own(void **state)
+{
+    struct serve *s = &serving->serve;
+    const struct waiting_calls *calls = &s->waiting.calls;
+
+    (void)state;
+    serving->whole.config.serve.client_rows_day = 2;
+    for (size_t client = 1; client <= 2; client++)
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(calls->may_ask(s, client), i < 2);
+    for (int i = 0; i < 5; i++)
+        assert_true(calls->may_ask(s, TOKENS_OPERATOR));
+    serving->now_us += 1000000ull * SERVE_DAY_S - 1;
+    assert_false(calls->may_ask(s, 1));
+    serving->now_us++;
+    assert_true(calls->may_ask(s, 1));
+    serving->whole.config.serve.client_rows_day = 0;
+    for (int i = 0; i < 5; i++)
+        assert_true(calls->may_ask(s, 1));
+}
+
+/* --- how many rows an open job offers --- */
+
+static void end_with(enum status why)
+{
+    const struct error err = {.status = why};
+
+    serve_ended(&serving->serve, why == STATUS_OK ? OUTCOME_COMPLETED : OUTCOME_FAILED, &err);
+}
+
+static void test_an_open_job_that_is_refused_is_offered_with_fewer_rows(void **state)
+{
+    static const uint32_t down[] = {125, 16, 2, 1};
+    struct package model;
+    struct server_question q = {.model = &model};
+    struct serve *s = &serving->serve;
+    struct wire_bytes ids;
+
+    (void)state;
+    package_init(&model);
+    memset(&asks, 0, sizeof asks);
+    s->waiting.calls.over = over;
+    s->rows = serving->whole.config.serve.rows = 1000;
+    ask_at(&s->waiting, RUN, "1", UINT64_MAX, &of_two);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(serve_wants(s)); /* at once, and nobody is turned away */
+        serve_opens(s);
+        end_with(STATUS_POLICY);
+        serve_question(s, &q);
+        assert_int_equal(q.rows, down[i]);
+        assert_int_equal(asks.over, 0);
+    }
+    serve_opens(s);
+    end_with(STATUS_POLICY); /* not even one */
+    assert_int_equal(asks.over, 1);
+    assert_false(serve_wants(s));
+    serving->now_us += 1000 * SERVE_PAUSE_MS;
+    ask_at(&s->waiting, RUN, "1", UINT64_MAX, &of_two);
+    for (uint32_t rows = 8; rows <= 1000; rows = rows == 512 ? 1000 : 8 * rows) {
+        serve_opens(s);
+        assert_int_equal(waiting_take(&s->waiting, 1, &ids), 1);
+        end_with(STATUS_OK); /* it was played */
+        serve_question(s, &q);
+        assert_int_equal(q.rows, rows);
+        if (rows == 1000)
+            break;
+    }
+    serve_opens(s);
+    end_with(STATUS_PATIENCE); /* who is away refuses nothing */
+    assert_int_equal(s->rows, 1000);
+    package_deinit(&model);
+}
+
+/* --- tokens --- */
+
+static void write_token(const char *name, char digit)
+{
+    char text[2 * TOKENS_BYTES + 2];
+    struct error err = {0};
+
+    memset(text, digit, 2 * TOKENS_BYTES);
+    text[2 * TOKENS_BYTES] = '\n';
+    assert_int_equal(file_write_atomic(scratch_path(name), text, 2 * TOKENS_BYTES + 1, 0600, &err),
+                     STATUS_OK);
+}
+
+static size_t number_of(const char *name)
+{
+    const struct tokens *t = &serving->serve.tokens;
+
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->name[i], name) == 0 && t->token[i][0] != 0)
+            return i;
+    return HTTP_CLIENTS_MAX;
+}
+
+static void test_tokens_are_read_again_and_who_has_none_any_more_is_nobody(void **state)
+{
+    struct serve *s = &serving->serve;
+    struct tokens before;
+    size_t b;
+
+    (void)state;
+    write_token("token.b", 'b');
+    write_token("token.c", 'c');
+    assert_true(serve_reload(s));
+    assert_int_equal(s->tokens.n, 4); /* the operator's, and `predict` */
+    b = number_of("b");
+    s->client[b].rows = 7;
+    assert_int_equal(unlink(scratch_path("token.c")), 0);
+    assert_int_equal(unlink(scratch_path("token.predict")), 0);
+    write_token("token.a", 'a'); /* before b, by name */
+    assert_true(serve_reload(s));
+    assert_int_equal(number_of("b"), b);
+    assert_int_equal(s->client[number_of("b")].rows, 7);
+    assert_int_equal(number_of("c"), HTTP_CLIENTS_MAX);
+    assert_int_equal(number_of("predict"), HTTP_CLIENTS_MAX);
+    assert_int_equal(access(scratch_path("token.predict"), F_OK), -1); /* it is not made again */
+    assert_true(number_of("a") < HTTP_CLIENTS_MAX && s->client[number_of("a")].rows == 0);
+    before = s->tokens;
+    write_token("token.c", 'b'); /* b's */
+    assert_false(serve_reload(s));
+    assert_memory_equal(&before, &s->tokens, sizeof before);
+    for (unsigned i = 0; i < 200; i++) { /* as many names come and go */
+        char name[32];
+
+        (void)unlink(scratch_path("token.c"));
+        snprintf(name, sizeof name, "token.n%u", i);
+        write_token(name, '0');
+        assert_true(serve_reload(s));
+        assert_true(number_of(name + 6) < HTTP_CLIENTS_MAX);
+        assert_int_equal(number_of("b"), b);
+        (void)unlink(scratch_path(name));
+    }
+    (void)unlink(scratch_path("token.a"));
+    (void)unlink(scratch_path("token.b"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +555,7 @@ int main(void)
             test_a_call_that_is_late_in_anothers_turn_has_the_scores_of_its_own_model, begin, end),
         cmocka_unit_test_setup_teardown(
             test_those_who_wait_for_one_row_leave_in_any_order_and_the_rest_have_it, begin, end),
+        cmocka_unit_test(test_a_request_has_no_more_parts_than_ids),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_none_is_not_read_again_at_once,
                                         begin_serving, end_serving),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_none_leaves_the_turn_to_another_model,
@@ -316,6 +565,18 @@ int main(void)
             end_serving),
         cmocka_unit_test_setup_teardown(
             test_what_somebody_keeps_from_being_written_is_written_later, begin_serving,
+            end_serving),
+        cmocka_unit_test_setup_teardown(test_what_is_kept_in_memory_has_an_end, begin_serving,
+                                        end_serving),
+        cmocka_unit_test_setup_teardown(test_a_client_that_has_asked_for_enough_stops_nobody_else,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(test_no_client_has_all_that_may_wait, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_day_of_a_client_is_its_own, begin_serving,
+                                        end_serving),
+        cmocka_unit_test_setup_teardown(test_an_open_job_that_is_refused_is_offered_with_fewer_rows,
+                                        begin_serving, end_serving),
+        cmocka_unit_test_setup_teardown(
+            test_tokens_are_read_again_and_who_has_none_any_more_is_nobody, begin_serving,
             end_serving),
     };
 

@@ -117,8 +117,9 @@ static bool check_parties(const struct tree *v, char reason[KEYS_REASON_MAX])
 /* Options of vfl cluster that take any text. */
 static bool is_text(const char *key)
 {
-    static const char *const texts[] = {"data",     "columns", "label_map", "label",     "id",
-                                        "positive", "group",   "time",      "delimiter", NULL};
+    static const char *const texts[] = {"data",       "columns",  "label_map", "label",
+                                        "id",         "positive", "group",     "time",
+                                        "test_share", "test_by",  "delimiter", NULL};
 
     for (const char *const *t = texts; *t != NULL; t++) {
         if (strcmp(key, *t) == 0)
@@ -130,7 +131,7 @@ static bool is_text(const char *key)
 bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
                         char reason[KEYS_REASON_MAX])
 {
-    *file = strcmp(key, "train") == 0 || strcmp(key, "test") == 0;
+    *file = strcmp(key, "train") == 0 || strcmp(key, "test") == 0 || strcmp(key, "schema") == 0;
     if (is_text(key) || *file)
         return (value->kind == TREE_SCALAR && value->text[0] != 0) ||
                refuse(reason, "takes a single text");
@@ -148,6 +149,7 @@ bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
     return refuse(
         reason,
         "unknown here; known are data, train, test, idx_train, idx_test, parties, "
-        "columns, label_map, label, id, positive, group, time, delimiter, netns, netns_link, "
+        "columns, label_map, label, id, positive, group, time, test_share, test_by, schema, "
+        "delimiter, netns, netns_link, "
         "strict_policy");
 }

@@ -4,6 +4,7 @@
 #include "deploy/tools/price/solve.h"
 
 #include "common/config/plan.h"
+#include "common/privacy/statistics.h"
 
 #include <math.h>
 
@@ -18,6 +19,7 @@ const struct term_kind term_kinds[TERMS] = {
     [TERM_NOISE] = {"noise", 1e-3, 1e6, false, false},
     [TERM_STEPS] = {"steps", 1, 1e6, true, true},
     [TERM_GROUP] = {"group", 1, PLAN_WIDTH_MAX, true, true},
+    [TERM_STATISTICS] = {"statistics", 1e-12, 1e6, false, true},
 };
 
 struct account_entry terms_entry(const struct terms *t)
@@ -43,17 +45,22 @@ struct account_entry terms_entry(const struct terms *t)
 /* The server alone among m_eff parties is whoever has m_eff parties against it. */
 struct account_claim terms_claim(const struct terms *t)
 {
+    const struct statistics one = {.queries = 1, .numbers = 1};
     const uint32_t g = (uint32_t)t->value[TERM_GROUP];
-    struct account_entry e = terms_entry(t);
+    const size_t n = t->value[TERM_STATISTICS] > 0 ? 2 : 1;
+    struct account_entry e[2] = {terms_entry(t)};
 
     if (g > 1) {
-        e.releases *= g;
-        e = account_group(&e, g, g);
+        e[0].releases *= g;
+        e[0] = account_group(&e[0], g, g);
     }
-
-    return account_claim(&e, 1,
+    if (n == 2) { /* g rows move a sum g times as far */
+        e[1] = statistics_entry(&one, t->value[TERM_STATISTICS], false);
+        e[1].participations_max = (uint64_t)g * g;
+    }
+    return account_claim(e, n,
                          &(struct account_claim){.adversary = ACCOUNT_SERVER,
-                                                 .adjacency = account_record_adjacency(&e, 1)},
+                                                 .adjacency = account_record_adjacency(e, n)},
                          t->value[TERM_DELTA]);
 }
 

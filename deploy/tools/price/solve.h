@@ -4,8 +4,9 @@
  * The equation is the accountant's (common/privacy/account.h): `releases` vectors of `embedding`
  * coordinates by pbm (trials, beta) among m_eff parties, each followed by `steps` local steps at
  * noise multiplier `noise` unless the bottom is frozen, have epsilon at delta; of `group` records
- * that change together and may all be in one batch (account_group).  It is monotone in each of
- * them, so any one follows from the others.
+ * that change together and may all be in one batch (account_group); and what columns are prepared
+ * by was drawn for rho = `statistics` (common/privacy/statistics.h), 0: nothing.  It is monotone in
+ * each of them, so any one follows from the others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,9 +28,10 @@ enum term {
     TERM_M_EFF,
     TERM_NOISE,
     TERM_STEPS,
-    TERM_GROUP
+    TERM_GROUP,
+    TERM_STATISTICS
 };
-enum { TERMS = 10 };
+enum { TERMS = 11 };
 
 struct term_kind {
     const char *name; /* as an option */
@@ -49,7 +51,7 @@ struct account_entry terms_entry(const struct terms *t);
 /* The claim of everything but epsilon. */
 struct account_claim terms_claim(const struct terms *t);
 
-/* Fills in t->value[missing] (any but TERM_STEPS and TERM_GROUP): epsilon itself, or the largest or
+/* Fills in t->value[missing] (any but those from TERM_STEPS on): epsilon itself, or the largest or
  * smallest value with which it is not passed, rounded to six digits to that side.  STATUS_BUDGET:
  * none in the range of term_kinds does it, and t->value[missing] is the end of the range that comes
  * closest. */

@@ -14,6 +14,7 @@
 #include "common/data/stream.h"
 #include "common/data/table.h"
 #include "deploy/tools/split/output.h"
+#include "deploy/tools/split/sets.h"
 
 #include <limits.h>
 #include <string.h>
@@ -195,7 +196,7 @@ static enum status put_rows(struct split *s, struct raster *r, struct answers *a
             break;
         snprintf(id, sizeof id, "%u", i);
         if (set < 0)
-            to = output_set_of(id);
+            to = sets_of_id(&s->o, id);
         snprintf(id, sizeof id, "%u", (unsigned)s->rows[to]++);
         if (a != NULL)
             status = next_answer(s, a, to, id);
@@ -278,7 +279,7 @@ static enum status one_pair(struct split *s, const char *pair, int set)
         char id[16];
 
         snprintf(id, sizeof id, "%u", row);
-        tests += (uint32_t)output_set_of(id);
+        tests += (uint32_t)sets_of_id(&s->o, id);
     }
     if (status == STATUS_OK && set != 1)
         put_headers(s, &r, 0, rows - tests);

@@ -5,7 +5,6 @@
 #include "deploy/tools/split/output.h"
 
 #include "common/base/file.h"
-#include "common/crypto/digest.h"
 #include "common/data/csv.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PARTIES_DEFAULT = 4, TEST_IN = 5 };
+enum { PARTIES_DEFAULT = 4 };
 
 static const char *const set_names[SPLIT_SETS] = {"train", "test"};
 
@@ -67,14 +66,6 @@ bool output_label(const struct split *s, int set, const char *id, const char *te
         return true;
     fputc(',', out);
     return put_label(s, out, text);
-}
-
-int output_set_of(const char *id)
-{
-    uint8_t digest[DIGEST_BYTES];
-
-    digest_sha256(digest, id, strlen(id));
-    return digest[0] % TEST_IN == 0;
 }
 
 /* What is only predicted is one set. */

@@ -21,8 +21,6 @@ enum status output_open(struct split *s, const struct output_shape *shape);
 /* The id, and for a set the label under the map behind it; the line is not ended.  False when the
  * map needs a class and the text is none. */
 bool output_label(const struct split *s, int set, const char *id, const char *text);
-/* The set of a row when there is no test file. */
-int output_set_of(const char *id);
 /* Closes all.  After success they take the place of an earlier split's, all of them whole, and
  * those of a set without rows are gone: a reader would refuse them.  After a failure what was in
  * the folder is as it was. */

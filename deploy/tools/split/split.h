@@ -4,6 +4,7 @@
 #ifndef COLONNADE_TOOLS_SPLIT_SPLIT_H
 #define COLONNADE_TOOLS_SPLIT_SPLIT_H
 
+#include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/data/columns.h"
 
@@ -28,8 +29,11 @@ struct split_options {
     const char *group; /* the column that says whose a row is: everybody gets it; NULL: none */
     const char *time;  /* the one that says when it was, likewise */
     const char *id;    /* the column that is the id; NULL: `id`, or else the row's number */
-    char delimiter;    /* of CSV; 0: found out */
-    uint32_t parties;  /* 0: not said */
+    const char *schema; /* of the whole table (schemas.h); NULL: none */
+    char delimiter;     /* of CSV; 0: found out */
+    double test_share;  /* of the rows of a single set; 0: not said (sets.h) */
+    enum plan_validate_by test_by;
+    uint32_t parties; /* 0: not said */
 };
 
 /* Rows of which nobody looks at labels. */
@@ -51,6 +55,7 @@ struct split {
     uint64_t rows[SPLIT_SETS];
     const char *ending; /* of the outputs: idx or npy; NULL: they are CSV */
     size_t element;     /* bytes of one there */
+    struct buf *schema; /* of each party, as text; NULL: there is none */
     struct error err;
 };
 

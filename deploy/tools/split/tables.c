@@ -19,6 +19,8 @@
 #include "common/data/table.h"
 #include "common/data/text.h"
 #include "deploy/tools/split/output.h"
+#include "deploy/tools/split/schemas.h"
+#include "deploy/tools/split/sets.h"
 
 #include <string.h>
 
@@ -30,6 +32,8 @@ struct table_in {
     size_t id;        /* column of the source; source.cols when there is none */
     size_t shared[2]; /* whose a row is, and when it was: what there is of these, for everybody */
     size_t shares;
+    size_t decides; /* whose or when, where that says which set a row belongs to */
+    struct sets sets;
     size_t *label; /* split->labels of them; of rows to be predicted those that are there */
     size_t *feature, features;
     bool *taken;     /* by column of the source: it is none of these */
@@ -133,6 +137,8 @@ static enum status find_roles(struct table_in *in)
         return in->split->err.status;
     if (find_shared(in, o->group) != STATUS_OK || find_shared(in, o->time) != STATUS_OK)
         return in->split->err.status;
+    in->decides =
+        in->shares > 0 && o->test_by == VALIDATE_TIME ? in->shared[in->shares - 1] : in->shared[0];
     if (memchr(in->taken, false, s->cols) == NULL)
         return source_fail(&in->source, &in->split->err,
                            o->predict != NULL ? "no columns but ids"
@@ -170,7 +176,11 @@ static enum status open_outputs(struct table_in *in)
                SOURCE_NAME_MAX);
     status = output_open(s, &(struct output_shape){.features = (uint32_t)n, .names = names});
     mem_free(names);
-    return status == STATUS_OK ? check_names(in) : status;
+    if (status == STATUS_OK)
+        status = check_names(in);
+    return status == STATUS_OK && s->o.schema != NULL
+               ? schemas_cut(s, &in->source, in->feature, in->id)
+               : status;
 }
 
 static enum status find_features(struct table_in *in)
@@ -321,8 +331,9 @@ static enum status put_row(struct table_in *in, int set)
     if (status != STATUS_OK)
         return status;
     if (set < 0)
-        set = output_set_of(decides);
-    status = put_labels(in, set, id);
+        status = sets_of_row(&set, &in->sets, in->split, &in->source, in->decides, decides);
+    if (status == STATUS_OK)
+        status = put_labels(in, set, id);
     if (status != STATUS_OK)
         return status;
     put_features(in, set, id);
@@ -335,13 +346,13 @@ static enum status put_row(struct table_in *in, int set)
 
 static enum status make_prefix(struct table_in *in, const char *path)
 {
-    uint8_t digest[DIGEST_BYTES];
+    uint8_t digest[SOURCE_DIGEST_BYTES];
     enum status status;
 
     if (key_text_is_server(path))
         return source_fail(&in->source, &in->split->err,
                            "rows of a server have no numbers that stay: name the ids by --id");
-    status = stream_digest(digest, path, &in->split->err);
+    status = source_file_digest(&in->source, digest, &in->split->err);
     if (status != STATUS_OK)
         return status;
     digest_hex(in->prefix, digest, DIGEST_SHOWN);
@@ -388,13 +399,27 @@ static enum status put_rows(struct table_in *in, int set)
     }
 }
 
+/* Of a table that is read twice: every cell was what it was the first time. */
+static enum status same_rows(struct table_in *in)
+{
+    uint8_t digest[SOURCE_DIGEST_BYTES];
+
+    source_digest(&in->source, digest);
+    if (memcmp(digest, in->sets.digest, sizeof digest) == 0)
+        return STATUS_OK;
+    return source_fail(&in->source, &in->split->err,
+                       "it changed between two times that it was read");
+}
+
 static enum status one_file(struct split *s, const char *path, int set, char **first)
 {
-    const struct source_options options = {.delimiter = s->o.delimiter};
+    const bool twice = set < 0 && s->o.test_by == VALIDATE_TIME, is_first = *first == NULL;
+    const struct source_options options = {.delimiter = s->o.delimiter, .digested = twice};
     struct table_in in = {.split = s};
-    enum status status = source_open(&in.source, path, &options, &s->err);
-    const bool is_first = *first == NULL;
+    enum status status = twice ? sets_read_times(&in.sets, s, path) : STATUS_OK;
 
+    if (status == STATUS_OK)
+        status = source_open(&in.source, path, &options, &s->err);
     if (status == STATUS_OK)
         status = find_features(&in);
     if (status == STATUS_OK)
@@ -405,6 +430,8 @@ static enum status one_file(struct split *s, const char *path, int set, char **f
         status = open_outputs(&in);
     if (status == STATUS_OK)
         status = put_rows(&in, set);
+    if (status == STATUS_OK && twice)
+        status = same_rows(&in);
     mem_free(in.feature);
     mem_free(in.label);
     mem_free(in.taken);

@@ -10,12 +10,12 @@
 #include <string.h>
 
 void ring_open(struct ring *r, uint32_t members, const uint32_t *size, uint64_t *const *ids,
-               uint32_t chunk)
+               uint32_t chunk, bool labelled)
 {
     static const uint8_t session[DIGEST_BYTES] = "one session";
 
     *r = (struct ring){.step = 0};
-    align_course_init(&r->course, members, size, chunk);
+    align_course_init(&r->course, members, size, chunk, labelled);
     CHECK(align_match_new(&r->match, &r->course) == STATUS_OK);
     for (uint32_t i = 0; i < members; i++) {
         struct align_setup setup = {&r->course, i, NULL, session, 2};
@@ -56,7 +56,9 @@ static void hand_over(struct ring *r, const struct align_at *at)
             r->member[k], r->step,
             at->part == ALIGN_COLLECT ? r->shown[k] : r->given[align_receiver(&r->course, at, k)]);
     for (uint32_t k = 0; k < r->course.members; k++) {
-        if (at->part == ALIGN_TELL)
+        if (at->part == ALIGN_TELL && r->course.labelled)
+            (void)align_member_tells(r->member[0], at->chunk, r->given[k]);
+        else if (at->part == ALIGN_TELL)
             (void)align_match_tell(r->match, at->chunk, r->given[k]);
         if (at->part == ALIGN_RETURN && at->stage == 0)
             (void)align_match_places(r->match, align_list(&r->course, at, k), at->chunk,
@@ -76,14 +78,14 @@ static enum status check_tallies(struct ring *r, uint32_t stage)
 
 static enum status begin_stage(struct ring *r, const struct align_at *at)
 {
+    const uint32_t told = r->course.labelled ? r->course.size[0] : align_match_common(r->match);
+    uint32_t stage;
     enum status s = STATUS_OK;
 
-    if (at->part == ALIGN_RAISE && at->stage > 0)
-        s = check_tallies(r, at->stage - 1);
-    if (at->part == ALIGN_COLLECT)
-        s = check_tallies(r, r->course.members - 1);
+    if (align_shows_tallies(&r->course, at, &stage))
+        s = check_tallies(r, stage);
     for (uint32_t k = 0; k < r->course.members && s == STATUS_OK && at->part == ALIGN_TELL; k++) {
-        s = align_member_common(r->member[k], align_match_common(r->match), &r->error);
+        s = align_member_common(r->member[k], told, &r->error);
         if (s != STATUS_OK)
             return refused(r, k);
     }

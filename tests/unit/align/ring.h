@@ -24,9 +24,10 @@ struct ring {
     uint32_t refused_by, blamed, step;
 };
 
-/* ids[i][j]: row j of member i is made of that number; sizes as in course. */
+/* labelled: of the rows of member 0.  ids[i][j]: row j of member i is made of that number; sizes as
+ * in course. */
 void ring_open(struct ring *r, uint32_t members, const uint32_t *size, uint64_t *const *ids,
-               uint32_t chunk);
+               uint32_t chunk, bool labelled);
 /* STATUS_PROTOCOL: r->refused_by has refused, at r->step. */
 enum status ring_play(struct ring *r);
 void ring_close(struct ring *r);

@@ -22,7 +22,7 @@ static struct align_match *lists_of(const uint8_t list[3][5], uint32_t chunk)
 
     for (uint32_t i = 0; i < 3; i++)
         size[i] = (uint32_t)strlen((const char *)list[i]);
-    align_course_init(&c, 3, size, chunk);
+    align_course_init(&c, 3, size, chunk, false);
     assert_int_equal(align_match_new(&m, &c), STATUS_OK);
     for (uint32_t step = 3 * c.chunks; step < 4 * c.chunks; step++) {
         const struct align_at at = align_at(&c, step);

@@ -126,7 +126,7 @@ static void test_everybody_learns_the_common_rows_in_one_order(void **unused)
         /* Many members are rare: their tallies take the cube of their number. */
         draw(&l, 2 + (below(40) == 0 ? below(19) : below(4)),
              1 + below(i % 10 == 0 ? LIST_MAX : 6));
-        ring_open(&r, l.members, l.size, l.of, 1 + below(8));
+        ring_open(&r, l.members, l.size, l.of, 1 + below(8), false);
         assert_int_equal(ring_play(&r), STATUS_OK);
         expect_intersection(&r, &l);
         ring_close(&r);
@@ -210,7 +210,7 @@ static enum status play_lie(struct ring *r, int what, uint32_t step, uint32_t me
 
     for (uint32_t i = 0; i < l.members; i++)
         l.of[i] = l.id[i];
-    ring_open(r, l.members, l.size, l.of, 4);
+    ring_open(r, l.members, l.size, l.of, 4, false);
     r->meddle = lie;
     r->owner = &told;
     s = ring_play(r);
@@ -320,7 +320,7 @@ static void test_a_list_leaves_its_owner_in_another_order(void **unused)
         for (uint32_t j = 0; j < LIST_MAX; j++)
             l.id[i][j] = j;
     }
-    ring_open(&r, l.members, l.size, l.of, LIST_MAX);
+    ring_open(&r, l.members, l.size, l.of, LIST_MAX, false);
     r.meddle = see_last;
     r.owner = handed;
     assert_int_equal(ring_play(&r), STATUS_OK);
@@ -340,8 +340,8 @@ static void test_no_key_serves_twice(void **unused)
     (void)unused;
     for (uint32_t i = 0; i < l.members; i++)
         l.of[i] = l.id[i];
-    ring_open(&a, l.members, l.size, l.of, 4);
-    ring_open(&b, l.members, l.size, l.of, 4);
+    ring_open(&a, l.members, l.size, l.of, 4, false);
+    ring_open(&b, l.members, l.size, l.of, 4, false);
     assert_int_equal(ring_play(&a), STATUS_OK);
     assert_int_equal(ring_play(&b), STATUS_OK);
     for (uint32_t i = 0; i < l.members; i++) {

@@ -102,7 +102,7 @@ static void open_ring(struct ring *r, struct attack *a, bool puts_in, uint64_t f
             id[i][j] = (i == TARGET ? 0 : 100 * (i + 1)) + j;
     }
     *a = (struct attack){.next = first_guess, .puts_in = puts_in};
-    ring_open(r, MEMBERS, size, of, IDS);
+    ring_open(r, MEMBERS, size, of, IDS, false);
     r->meddle = meddle;
     r->owner = a;
 }

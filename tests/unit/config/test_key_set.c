@@ -288,7 +288,7 @@ static void test_paths_that_would_not_read_back_are_refused(void **state)
     refuse("roster", "\"\"", "a path");
     refuse("identity.crl", "~", "a path (leave the key out to say nothing)");
     refuse("roster", "null", "a path (leave the key out to say nothing)");
-    refuse("data.scale", "\"\"", "one of fit, none or a path");
+    refuse("data.scale", "\"\"", "one of fit, none, dp or a path");
     memset(longest, 'a', sizeof longest);
     longest[0] = '/';
     longest[CONFIG_PATH_MAX] = 0;

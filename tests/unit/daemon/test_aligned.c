@@ -75,35 +75,64 @@ static void test_a_count_that_cannot_be_read_ends_it(void **state)
     (void)scratch_write_text("alignments/asked", "0\n");
 }
 
-static void test_a_result_is_kept_in_the_common_order(void **state)
+static void expect_kept(const uint32_t *places, uint32_t labelled, const char *kind,
+                        const char *rows)
 {
     static const uint8_t transcript[32] = {0xab};
-    static const uint32_t places[] = {1, ALIGN_NOWHERE, 0};
-    const struct aligned_result r = {"q3", transcript, places};
+    const struct aligned_result r = {"q3", transcript, places, labelled};
     struct config_align c = {.trim = true};
     struct error err = {0};
     struct idlist l;
     struct buf text;
+    const char *at;
 
-    (void)state;
     strcpy(c.table, scratch_write_text("ids.csv", "id\none\ntwo\n\" three\"\n"));
     assert_int_equal(idlist_read(&l, &c, &err), STATUS_OK);
     assert_int_equal(aligned_keep(scratch_dir(), &l, &r, &err), STATUS_OK);
     buf_init(&text, 1000);
     assert_int_equal(file_read_own(scratch_path("alignments/q3"), &text, &err), STATUS_OK);
     assert_int_equal(buf_append(&text, "", 1), STATUS_OK);
-    assert_string_equal((const char *)text.data,
-                        "alignment 2\nname q3\ntranscript "
-                        "ab00000000000000000000000000000000000000000000000000000000000000\n"
-                        "common 2\nkey id\nform columns=1 trim=1 fold=0 unicode=0 duplicates=0\n"
-                        "sum 421f943a369864d02fe92bee2f1b25a2ba6d330149649f11bdd1db05630af0d1\n\n"
-                        " three\none\n");
+    assert_memory_equal(text.data, "alignment 2\nname q3\ntranscript ab0000", 37);
+    at = strchr(strstr((const char *)text.data, "transcript"), '\n') + 1;
+    assert_memory_equal(at, kind, strlen(kind));
+    assert_string_equal(strstr(at, "\n\n") + 2, rows);
     buf_deinit(&text);
     idlist_deinit(&l);
     /* Its name is taken, and no other begins by it unless it is to be replaced. */
     assert_int_equal(aligned_begin(scratch_dir(), "q3", false, 100, &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "replace: true"));
     assert_int_equal(aligned_begin(scratch_dir(), "q3", true, 100, &err), STATUS_OK);
+}
+
+static void test_a_result_is_kept_in_the_common_order(void **state)
+{
+    static const uint32_t places[] = {1, ALIGN_NOWHERE, 0};
+
+    (void)state;
+    expect_kept(places, 0,
+                "common 2\nkey id\nform columns=1 trim=1 fold=0 unicode=0 duplicates=0\n"
+                "sum 421f943a369864d02fe92bee2f1b25a2ba6d330149649f11bdd1db05630af0d1\n\n",
+                " three\none\n");
+}
+
+/* As many lines as there are labelled rows, whichever of them this side has. */
+static void test_a_labelled_row_that_is_not_here_is_an_empty_line(void **state)
+{
+    static const uint32_t places[] = {3, ALIGN_NOWHERE, 0},
+                          nowhere[] = {ALIGN_NOWHERE, ALIGN_NOWHERE, ALIGN_NOWHERE},
+                          sizes[] = {6, 0, 0, 3, 0};
+    struct error err = {0};
+    struct aligned a;
+
+    (void)state;
+    expect_kept(places, 5, "labelled 5\nkey id\n", " three\n\n\none\n\n");
+    assert_int_equal(aligned_load(&a, scratch_dir(), "q3", &err), STATUS_OK);
+    assert_true(a.labelled);
+    assert_int_equal(a.n, 5);
+    for (uint32_t p = 0; p < 5; p++)
+        assert_int_equal(a.size[p], sizes[p]);
+    aligned_deinit(&a);
+    expect_kept(nowhere, 2, "labelled 2\nkey id\n", "\n\n");
 }
 
 static int clear(void **state)
@@ -121,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_those_that_were_broken_off_count_apart),
         cmocka_unit_test(test_a_count_that_cannot_be_read_ends_it),
         cmocka_unit_test(test_a_result_is_kept_in_the_common_order),
+        cmocka_unit_test(test_a_labelled_row_that_is_not_here_is_an_empty_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, clear);

@@ -323,6 +323,58 @@ static void test_going_back_is_to_the_one_before_that_is_still_there(void **stat
     packages_deinit(&s);
 }
 
+static void make_file(const char *dir, const char *name)
+{
+    char path[512];
+    struct error err = {0};
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(file_write_atomic(path, "", 0, 0600, &err), STATUS_OK);
+}
+
+static void remove_file(const char *dir, const char *name)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(remove(path), 0);
+}
+
+/* Of a run in a folder of its own, and of the one that has the state folder. */
+static void test_what_an_unfinished_run_goes_on_from_is_not_removed(void **state)
+{
+    static const char *const by[] = {"0123456789abcdef", ""};
+    static const char *const file[] = {"runs/0123456789abcdef/checkpoint.sealed",
+                                       "checkpoint.before.sealed"};
+    const char *dir = *state;
+    char first[PACKAGE_RUN_MAX + 1], second[PACKAGE_RUN_MAX + 1], path[512];
+    struct packages s = {0};
+    struct package p;
+    struct error err = {0};
+
+    packages_init(&s);
+    snprintf(path, sizeof path, "%s/runs", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/runs/0123456789abcdef", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (int i = 0; i < 2; i++) {
+        keep(dir, &s, first);
+        s.head.layer[0].w[0] += 1;
+        keep(dir, &s, second);
+        assert_int_equal(models_need(dir, first, by[i], &err), STATUS_OK);
+        make_file(dir, file[i]);
+        assert_int_equal(models_remove(dir, first, &err), STATUS_CONFIG);
+        assert_non_null(strstr(err.text, "not complete"));
+        package_init(&p);
+        assert_int_equal(models_load(dir, first, &p, &err), STATUS_OK);
+        package_deinit(&p);
+        remove_file(dir, file[i]); /* it is over */
+        assert_int_equal(models_remove(dir, first, &err), STATUS_OK);
+        s.head.layer[0].w[0] += 1;
+    }
+    packages_deinit(&s);
+}
+
 static void test_a_name_leads_nowhere_else(void **state)
 {
     const char *dir = *state, *const names[] = {"..", "../x", "a/b", "served", "A", "", "a b"};
@@ -422,6 +474,7 @@ int main(void)
         TEST(test_of_two_packages_of_one_run_none_is_found),
         TEST(test_going_back_is_to_the_one_before_that_is_still_there),
         TEST(test_which_was_in_use_longest_ago_is_forgotten_for_a_new_one),
+        TEST(test_what_an_unfinished_run_goes_on_from_is_not_removed),
         TEST(test_a_name_leads_nowhere_else),
         TEST(test_a_package_in_another_runs_folder_is_refused),
     };

@@ -30,7 +30,7 @@ static void keep(const char *name, const char *text, const struct config_align *
 {
     uint8_t transcript[32] = {(uint8_t)name[0], (uint8_t)name[1]};
     uint32_t place[ROWS_MAX];
-    const struct aligned_result r = {name, transcript, place};
+    const struct aligned_result r = {name, transcript, place, 0};
     struct config_align c = *as;
     struct error err = {0};
     struct idlist l;

@@ -35,7 +35,7 @@ static void keep(const char *name, const char *key, const char *text)
 {
     static const uint8_t transcript[32] = {1};
     static const uint32_t places[] = {1, ALIGN_NOWHERE, 0};
-    const struct aligned_result r = {name, transcript, places};
+    const struct aligned_result r = {name, transcript, places, 0};
     struct config_align c = {.fold = true};
     struct error err = {0};
     struct idlist l;

@@ -55,6 +55,10 @@ static void refused(const char *text, const char *expected)
 static void test_what_is_printed_comes_back(void **state)
 {
     (void)state;
+    comes_back("statistics: dp\nbudget: {epsilon: 0.5, delta: 1e-6}\ncolumns:\n"
+               "  - {name: \"who\", kind: id}\n"
+               "  - {name: \"a\", kind: number, missing: mean, clip: [0, 9]}\n"
+               "  - {name: \"b\", kind: number, missing: own, bins: 4, indicator: true}\n");
     comes_back(HEAD "  - {name: \"a\", kind: number, missing: mean}\n");
     comes_back(HEAD "  - {name: \"who\", kind: id}\n"
                     "  - {name: \"a, \\\"b\\\"\", kind: number, missing: median, fill: -1.5, clip: "
@@ -147,7 +151,7 @@ static void test_a_mistake_is_named_with_its_line(void **state)
     (void)state;
     refused("", "s.yaml:1: a schema has the keys statistics and columns");
     refused("statistics: some\ncolumns: [{name: a, kind: number}]\n",
-            "s.yaml:1: statistics: fit or");
+            "s.yaml:1: statistics: fit, given");
     refused("columns: []\nstatistics: fit\n", "s.yaml:1: a schema has the keys");
     refused("statistics: fit\ncolumns: []\n", "s.yaml:1: a schema has the keys");
     refused(HEAD "  - {kind: number, name: a}\n", "s.yaml:3: a column is {name: ..., kind: ...");
@@ -283,10 +287,38 @@ static void test_many_columns_have_names_of_their_own(void **state)
     buf_deinit(&text);
 }
 
+static void test_a_budget_is_for_dp_and_is_small(void **state)
+{
+    static const char tail[] = "columns:\n  - {name: \"a\", kind: number, missing: refused}\n";
+    static const struct {
+        const char *head, *expected;
+    } wrong[] = {
+        {"statistics: dp\n", "s.yaml:1: statistics: dp has a budget behind it"},
+        {"statistics: fit\nbudget: {epsilon: 1, delta: 1e-6}\n", "nothing else has"},
+        {"statistics: raw\n", "statistics: fit, given or dp expected"},
+        {"statistics: dp\nbudget: 1\n", "s.yaml:2: budget: {epsilon: ..., delta: ...}"},
+        {"statistics: dp\nbudget: {epsilon: 0, delta: 1e-6}\n", "budget: {"},
+        {"statistics: dp\nbudget: {epsilon: 20.5, delta: 1e-6}\n", "budget: {"},
+        {"statistics: dp\nbudget: {epsilon: nan, delta: 1e-6}\n", "budget: {"},
+        {"statistics: dp\nbudget: {epsilon: 1, delta: 0.01}\n", "budget: {"},
+        {"statistics: dp\nbudget: {epsilon: 1}\n", "budget: {"},
+        {"statistics: dp\nbudget: {delta: 1e-6, epsilon: 1}\n", "budget: {"},
+        {"statistics: dp\nbudget: {epsilon: 1, delta: 1e-6, rho: 1}\n", "budget: {"},
+    };
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", wrong[i].head, tail);
+        refused(text, wrong[i].expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_printed_comes_back),
+        cmocka_unit_test(test_a_budget_is_for_dp_and_is_small),
         cmocka_unit_test(test_preparations_that_do_not_go_together_are_refused),
         cmocka_unit_test(test_a_schema_that_could_not_be_read_again_is_not_copied),
         cmocka_unit_test(test_a_mistake_is_named_with_its_line),

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static const char good[] = "name=q3-2026\nids=120\ncolumns=2\nmin_result=7\nreplace=1\ntrim="
-                           "1\nfold=0\nunicode=1\nchunk=500\n"
+                           "1\nfold=0\nunicode=1\nrows=1\nchunk=500\n"
                            "patience_ms=60000\n";
 
 static enum status parse(struct alignment *a, const char *text)
@@ -34,6 +34,8 @@ static void test_a_text_is_read_as_it_is_written(void **state)
     assert_int_equal(a.result_min, 7);
     assert_true(a.replace);
     assert_true(a.trim && !a.fold && a.unicode == CONFIG_UNICODE_NFKC);
+    assert_int_equal(a.rows, CONFIG_ROWS_LABELLED);
+    assert_int_equal(alignment_labelled(&a), 120);
     assert_int_equal(a.chunk, 500);
     assert_int_equal(a.patience_ms, 60000);
     buf_init(&out, 256);
@@ -62,6 +64,8 @@ static void test_anything_else_is_refused(void **state)
         {"chunk=500", "chunk=0"},
         {"chunk=500", "chunk=16385"},
         {"unicode=1", "unicode=3"},
+        {"rows=1", "rows=2"},
+        {"rows=1\n", ""},
         {"60000", "999"},
         {"60000", "604800001"},
         {"60000\n", "60000"},
@@ -98,24 +102,32 @@ static void test_what_is_asked_for_is_one_name_and_whether_it_is_replaced(void *
 {
     static const struct {
         const char *text, *name; /* NULL: refused */
+        int rows;                /* -1: not said */
         bool replace;
     } cases[] = {
-        {"name: q3\nreplace: true\n", "q3", true},
-        {"replace: false\nname: q3\n", NULL, false},
-        {"replace: true\nname: q3\nreplace: true\n", NULL, false},
-        {"replace: true\n", NULL, false},
-        {"name: q3\nreplace: truely\n", NULL, false},
-        {"name: q3", "q3", false},
-        {"# ids\n\n name:q3-a \r\n", "q3-a", false},
-        {"", NULL, false},
-        {"name:\n", NULL, false},
-        {"name: a\nname: b\n", NULL, false},
-        {"name: ../x\n", NULL, false},
-        {"name: A\n", NULL, false},
-        {"other: a\n", NULL, false},
-        {"name: a b\n", NULL, false},
-        {"q3\n", NULL, false},
-        {"name: a234567890123456789012345678901234567890x\n", NULL, false},
+        {"name: q3\nreplace: true\n", "q3", -1, true},
+        {"replace: false\nname: q3\n", NULL, -1, false},
+        {"replace: true\nname: q3\nreplace: true\n", NULL, -1, false},
+        {"replace: true\n", NULL, -1, false},
+        {"name: q3\nreplace: truely\n", NULL, -1, false},
+        {"name: q3", "q3", -1, false},
+        {"# ids\n\n name:q3-a \r\n", "q3-a", -1, false},
+        {"name: q3\nrows: common\n", "q3", CONFIG_ROWS_COMMON, false},
+        {"rows:labelled\nname: q3\nreplace: true", "q3", CONFIG_ROWS_LABELLED, true},
+        {"rows: labelled\n", NULL, -1, false},
+        {"name: a\nrows: all\n", NULL, -1, false},
+        {"name: a\nrows: labelle\n", NULL, -1, false},
+        {"name: a\nrows:\n", NULL, -1, false},
+        {"name: a\nrows: common\nrows: labelled\n", NULL, -1, false},
+        {"", NULL, -1, false},
+        {"name:\n", NULL, -1, false},
+        {"name: a\nname: b\n", NULL, -1, false},
+        {"name: ../x\n", NULL, -1, false},
+        {"name: A\n", NULL, -1, false},
+        {"other: a\n", NULL, -1, false},
+        {"name: a b\n", NULL, -1, false},
+        {"q3\n", NULL, -1, false},
+        {"name: a234567890123456789012345678901234567890x\n", NULL, -1, false},
     };
 
     (void)state;
@@ -125,10 +137,11 @@ static void test_what_is_asked_for_is_one_name_and_whether_it_is_replaced(void *
             alignment_asked(&o, (const uint8_t *)cases[i].text, strlen(cases[i].text), NULL);
 
         assert_int_equal(s, cases[i].name != NULL ? STATUS_OK : STATUS_DATA);
-        if (s == STATUS_OK)
-            assert_string_equal(o.name, cases[i].name);
-        if (s == STATUS_OK)
-            assert_int_equal(o.replace, cases[i].replace);
+        if (s != STATUS_OK)
+            continue;
+        assert_string_equal(o.name, cases[i].name);
+        assert_int_equal(o.replace, cases[i].replace);
+        assert_int_equal(o.rows_given ? (int)o.rows : -1, cases[i].rows);
     }
 }
 

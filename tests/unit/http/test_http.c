@@ -369,6 +369,27 @@ static void test_who_only_takes_a_place_is_gone_when_others_wait(void **state)
     say(waits, "GET /waits HTTP/1.1\r\nHost: x\r\n" WITH "\r\n");
     world.now_us += HTTP_FULL_S * 1000000ull;
     expect(hear(waits), "GET /waits 0");
+    for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) /* the first has a token and half a body */
+        assert_string_equal(hear(fd[i]), "");
+}
+
+static void test_half_a_body_has_its_time_from_its_head_on(void **state)
+{
+    int fd[HTTP_CONNECTIONS_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
+        fd[i] = dial();
+        say(fd[i], "POST / HTTP/1.1\r\nHost: x\r\n");
+        uv_run(&world.uv, UV_RUN_NOWAIT);
+    }
+    world.now_us += HTTP_FULL_S * 1000000ull - 1;
+    say(fd[0], WITH "Content-Length: 2\r\n\r\na");
+    for (int k = 0; k < 8; k++)
+        uv_run(&world.uv, UV_RUN_NOWAIT);
+    world.now_us += HTTP_FULL_S * 1000000ull - 1;
+    for (int k = 0; k < 8; k++)
+        uv_run(&world.uv, UV_RUN_NOWAIT);
     say(fd[0], "b");
     expect(hear(fd[0]), "POST / 2");
     for (size_t i = 1; i < HTTP_CONNECTIONS_MAX; i++)
@@ -535,6 +556,7 @@ int main(void)
         IN_A_WORLD(test_a_connection_lasts_so_long_whatever_it_sends),
         IN_A_WORLD(test_one_more_than_there_are_places_for_is_heard_when_one_is_free),
         IN_A_WORLD(test_who_only_takes_a_place_is_gone_when_others_wait),
+        IN_A_WORLD(test_half_a_body_has_its_time_from_its_head_on),
         IN_A_WORLD(test_the_socket_is_the_owners_and_replaces_none_but_a_socket),
         IN_A_PORT(test_a_connection_to_a_port_has_one_request_after_another),
         IN_A_PORT(test_nobody_at_a_port_is_heard_out_of_a_browser),

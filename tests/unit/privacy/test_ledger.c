@@ -468,6 +468,58 @@ static void test_the_histogram_counts_every_record_once(void **state)
     ledger_close(l);
 }
 
+static const struct account_entry DRAWN = {.kind = ACCOUNT_GAUSSIAN,
+                                           .sigma = 1,
+                                           .clip = 0.1,
+                                           .step = 0.25,
+                                           .bottom = ACCOUNT_STATISTICS,
+                                           .coordinates = 3,
+                                           .parties = 1,
+                                           .colluders = 1};
+
+static bool is_paid(struct ledger *l, uint8_t plan, uint8_t data)
+{
+    const struct ledger_block b = block_of_run(plan, data, LEDGER_STATISTICS, NULL, 0);
+    struct error err = {0};
+    bool paid;
+
+    assert_int_equal(ledger_is_paid(l, &b, &paid, &err), STATUS_OK);
+    return paid;
+}
+
+/* Numbers are told to others. */
+static void test_statistics_take_no_number_and_are_known_to_be_paid(void **state)
+{
+    const char *path = scratch_path("statistics.db");
+    struct ledger *l = open_at(path);
+    uint32_t *slots = bind_rows(l, 5);
+    struct ledger_block b = block_of_run(3, 4, LEDGER_STATISTICS, slots, 5);
+    struct account_entry e[ACCOUNT_MECHANISMS_MAX];
+    struct error err = {0};
+
+    (void)state;
+    b.rounds = 0;
+    use(l, &PBM);
+    assert_int_equal(try_reserve(l, block_of_run(3, 4, LEDGER_TRAIN, slots, 5), 0, 0, &err),
+                     STATUS_OK);
+    use(l, &DRAWN);
+    assert_false(is_paid(l, 3, 4)); /* training is no statistic */
+    assert_int_equal(try_reserve(l, b, 2, 0, &err), STATUS_OK);
+    for (int process = 0; process < 2; process++) {
+        assert_int_equal(ledger_sequence(l), 1);
+        assert_true(is_paid(l, 3, 4));
+        assert_false(is_paid(l, 2, 4) || is_paid(l, 3, 3));
+        assert_int_equal(ledger_entries(l, e), 2);
+        assert_int_equal(e[1].bottom, ACCOUNT_STATISTICS);
+        assert_int_equal(e[1].participations_max, 1);
+        assert_int_equal(most_of(l), 2);
+        ledger_close(l);
+        l = open_at(path);
+    }
+    ledger_close(l);
+    mem_free(slots);
+}
+
 static void test_an_empty_ledger_prints_without_claims(void **state)
 {
     struct ledger *l = open_at(":memory:");
@@ -499,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_a_failed_binding_leaves_the_ledger_usable),
         cmocka_unit_test(test_a_later_reservation_allocates_nothing),
         cmocka_unit_test(test_print_says_what_was_spent_and_what_it_amounts_to),
+        cmocka_unit_test(test_statistics_take_no_number_and_are_known_to_be_paid),
         cmocka_unit_test(test_an_empty_ledger_prints_without_claims),
         cmocka_unit_test(test_delta_is_below_one_over_the_records),
         cmocka_unit_test(test_the_histogram_counts_every_record_once),

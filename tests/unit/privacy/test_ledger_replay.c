@@ -145,6 +145,7 @@ static const struct {
     {9, "pay 4 3 300 1 train 0 6 0 law 0 0 3", "x''"},
     {9, "pay 3 2 300 1 train 0 6 0 law 0 0 3", "x''"},
     {9, "pay 3 0 300 1 train 0 6 0 law 0 0 3", "x''"},
+    {9, "pay 3 3 300 1 statistics 0 6 0 law 0 0 3", "x''"}, /* which takes no number */
     {9, "pay 3 3 300 0 train 0 6 0 law 0 0 3", "x''"},
     {9, "pay 3 3 300 2 train 0 6 0 law 0 0 3", "x''"},
     {9, "pay 3 3 300 1 train 1 6 0 law 0 0 3", "x''"},
