@@ -122,10 +122,10 @@ static enum status differs(struct party_federation *f, enum ids_side side)
 
     return error_set(f->error, STATUS_DATA,
                      "the ids of %s are not this side's, though both have %zu training and %zu "
-                     "test rows (other lists from there: %llu, %u are the most)",
+                     "test rows (other lists from there: %llu, %u are the most): %s",
                      who->name, f->setup->data.train->rows, f->setup->data.test->rows,
                      (unsigned long long)c->count(c->owner, who->key),
-                     f->setup->config->policy.id_mismatches);
+                     f->setup->config->policy.id_mismatches, ids_advice(f->setup->data.train));
 }
 
 enum status party_compare_check(struct party_federation *f, const struct wire_confirms *cs,

@@ -6,6 +6,7 @@
 #include "common/daemon/keyfiles.h"
 #include "common/daemon/models.h"
 #include "common/daemon/options.h"
+#include "common/daemon/survey.h"
 #include "common/nn/net.h"
 #include "party/books.h"
 #include "party/contributed.h"
@@ -99,22 +100,31 @@ static enum status print_statement(const struct options *o, const struct party_i
     return s;
 }
 
-static void print_left(const struct table *t, const char *alignment, const char *path)
+static enum status print_surveys(const struct party_inputs *in, struct buf *out)
 {
-    if (t->own.any && alignment[0] != 0)
-        printf("# alignment %s leaves out %zu rows of %s\n", alignment, t->own.left, path);
+    const struct config_party *c = &in->config;
+    const struct survey train = {c->state, "data.alignment", c->data_alignment, c->data_train,
+                                 &in->train},
+                        test = {c->state, "data.alignment_test", c->data_alignment_test,
+                                c->data_test, &in->test};
+    const enum status s = survey_print(&train, out);
+
+    return s == STATUS_OK && test.name[0] != 0 ? survey_print(&test, out) : s;
 }
 
 /* Of an alignment of labelled rows. */
-static void print_lacks(const struct table *t, const char *what)
+static enum status print_lacks(const struct table *t, const char *what, struct buf *out)
 {
     size_t n = 0;
 
     for (size_t i = 0; t->lacks != NULL && i < t->rows; i++)
         n += t->lacks[i];
-    if (t->lacks != NULL)
-        printf("# %zu of the %zu %s rows are not here, and an absent constant stands in\n", n,
-               t->rows, what);
+    return t->lacks == NULL
+               ? STATUS_OK
+               : buf_printf(out,
+                            "# %zu of the %zu %s rows are not here, and an absent constant stands "
+                            "in\n",
+                            n, t->rows, what);
 }
 
 static enum status print_config(struct party_inputs *in, struct error *err)
@@ -126,17 +136,19 @@ static enum status print_config(struct party_inputs *in, struct error *err)
         return s;
     buf_init(&out, PRINT_MAX);
     s = config_print_party(&in->config, &out);
-    if (s == STATUS_OK) {
+    if (s == STATUS_OK)
+        s = buf_printf(&out, "# %zu training and %zu test rows of %zu columns\n", in->train.rows,
+                       in->test.rows, in->train.cols);
+    if (s == STATUS_OK)
+        s = print_surveys(in, &out);
+    if (s == STATUS_OK)
+        s = print_lacks(&in->train, "training", &out);
+    if (s == STATUS_OK)
+        s = print_lacks(&in->test, "test", &out);
+    if (s == STATUS_OK)
         fwrite(out.data, 1, out.len, stdout);
-        printf("# %zu training and %zu test rows of %zu columns\n", in->train.rows, in->test.rows,
-               in->train.cols);
-        print_left(&in->train, in->config.data_alignment, in->config.data_train);
-        print_left(&in->test, in->config.data_alignment_test, in->config.data_test);
-        print_lacks(&in->train, "training");
-        print_lacks(&in->test, "test");
-    } else {
+    else
         error_set(err, s, "%s", status_words(s));
-    }
     buf_deinit(&out);
     return s;
 }

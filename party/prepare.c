@@ -172,13 +172,10 @@ static enum status read_labels(struct party_inputs *in, struct error *err)
     enum status s = classes_read(&classes, &in->labels, c->labels_train, &want, err);
 
     classes_deinit(&classes);
-    if (s != STATUS_OK)
-        return s;
-    if (table_same_ids(&in->labels, &in->train))
-        return STATUS_OK;
-    return error_set(
-        err, STATUS_DATA, "%s: the ids of %zu labels are not those of the %zu rows of %s",
-        in->config.labels_train, in->labels.rows, in->train.rows, in->config.data_train);
+    return s != STATUS_OK || table_same_ids(&in->labels, &in->train)
+               ? s
+               : table_differ(&in->labels, "data.labels.train", &in->train, in->config.data_train,
+                              err);
 }
 
 /* Weights that say which columns they are for are for no others. */
@@ -466,7 +463,6 @@ static enum status open_places(struct party_inputs *in, struct error *err)
                                        .test_file = c->data_test,
                                        .by_order =
                                            c->validate > 0 && c->validate_by == VALIDATE_ORDER};
-
     const enum status s = placed_open_pair(&in->listed.placed, c->state, &names, err);
 
     return s == STATUS_OK ? absent_check(&in->listed.placed, c, err) : s;
@@ -480,7 +476,6 @@ enum status party_inputs_read(struct party_inputs *in, bool looks, struct error 
 
     if (s == STATUS_OK)
         s = read_tables(in, &place, err);
-
     if (s == STATUS_OK && column[0] != 0)
         s = read_persons(in, err);
     if (s == STATUS_OK && in->config.labels_train[0] != 0)

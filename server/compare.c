@@ -112,12 +112,14 @@ enum status server_compare_check(struct server_federation *f, uint32_t *peer)
     if (m > 0)
         return error_set(&f->error, STATUS_DATA,
                          "the ids of %s are not those of %s, though both have %u training and %u "
-                         "test rows",
-                         server_name(f, *peer), server_name(f, f->set.member[m - 1]), train, test);
+                         "test rows: %s",
+                         server_name(f, *peer), server_name(f, f->set.member[m - 1]), train, test,
+                         ids_advice(f->terms.train));
     return error_set(&f->error, STATUS_DATA,
                      "the ids of %s are not the server's, though both have %u training and %u test "
-                     "rows (other lists from there: %llu, %u are the most)",
-                     server_name(f, *peer), train, test, count_of(f), f->terms.id_mismatches);
+                     "rows (other lists from there: %llu, %u are the most): %s",
+                     server_name(f, *peer), train, test, count_of(f), f->terms.id_mismatches,
+                     ids_advice(f->terms.train));
 }
 
 void server_compare_forget(struct server_federation *f)

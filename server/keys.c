@@ -107,9 +107,9 @@ static bool rows_match(struct server_federation *f, uint32_t peer, const struct 
     if (h->train_rows == f->terms.train_rows && h->test_rows == f->terms.test_rows)
         return true;
     error_set(&f->error, STATUS_DATA,
-              "rows do not match: %s has %u training and %u test rows, the server %u and %u",
+              "rows do not match: %s has %u training and %u test rows, the server %u and %u: %s",
               server_name(f, peer), h->train_rows, h->test_rows, f->terms.train_rows,
-              f->terms.test_rows);
+              f->terms.test_rows, ids_advice(f->terms.train));
     return false;
 }
 

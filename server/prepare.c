@@ -13,6 +13,7 @@
 #include "common/crypto/rng.h"
 #include "common/daemon/aligned.h"
 #include "common/daemon/models.h"
+#include "common/daemon/survey.h"
 #include "common/daemon/package.h"
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
@@ -420,19 +421,17 @@ static enum status print_bytes(const struct plan *p, const struct secagg_shape *
         shape->segments + shape->privacy, p->shape.parties - shape->segments - shape->privacy);
 }
 
-/* Rows that are in no place, of either file. */
-static enum status print_left(const struct server_inputs *in, struct buf *out)
+/* What alignments say of either file. */
+static enum status print_surveys(const struct server_inputs *in, struct buf *out)
 {
     const struct config_server *c = &in->config;
-    enum status s = STATUS_OK;
+    const struct survey train = {in->home, "labels.alignment", c->labels_alignment, c->labels_train,
+                                 &in->train},
+                        test = {in->home, "labels.alignment_test", c->labels_alignment_test,
+                                c->labels_test, &in->test};
+    const enum status s = survey_print(&train, out);
 
-    if (c->labels_alignment[0] != 0)
-        s = buf_printf(out, "# alignment %s leaves out %zu rows of %s\n", c->labels_alignment,
-                       in->train.own.left, c->labels_train);
-    if (s == STATUS_OK && c->labels_alignment_test[0] != 0)
-        s = buf_printf(out, "# alignment %s leaves out %zu rows of %s\n", c->labels_alignment_test,
-                       in->test.own.left, c->labels_test);
-    return s;
+    return s == STATUS_OK && test.name[0] != 0 ? survey_print(&test, out) : s;
 }
 
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
@@ -463,7 +462,7 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
                        p->shape.outputs, (unsigned long long)agenda.steps, p->training.batch,
                        (unsigned long long)agenda.sweeps);
     if (s == STATUS_OK)
-        s = print_left(in, out);
+        s = print_surveys(in, out);
     if (s == STATUS_OK)
         s = server_targets_print(&in->target, out);
     if (s == STATUS_OK)

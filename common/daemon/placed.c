@@ -272,6 +272,42 @@ void placed_show(const struct placed *p, const struct table *t, const char *path
                  p->file.name, t->own.left);
 }
 
+static enum status count_rows(struct placed_count *c, struct placed *p, struct source *s,
+                              struct error *err)
+{
+    enum status status = begin(p, s, err);
+    bool more = true;
+    uint32_t place;
+
+    while (status == STATUS_OK && more) {
+        status = source_next(s, &more, err);
+        if (status != STATUS_OK || !more)
+            break;
+        status = find(p, s, &place, err);
+        c->there += place != PLACES_NONE;
+        c->left += place == PLACES_NONE;
+    }
+    return status;
+}
+
+enum status placed_count(struct placed_count *c, const char *state, const char *name,
+                         const char *path, struct error *err)
+{
+    const struct source_options options = {.table = NULL};
+    struct placed p = {0};
+    struct source s = {0};
+    enum status status = placed_open(&p, state, name, err);
+
+    *c = (struct placed_count){.rows = p.file.n};
+    if (status == STATUS_OK)
+        status = source_open(&s, path, &options, err);
+    if (status == STATUS_OK)
+        status = count_rows(c, &p, &s, err);
+    source_close(&s);
+    placed_close(&p);
+    return status;
+}
+
 /* --- of both tables --- */
 
 bool placed_lacks(const struct placed_pair *p)

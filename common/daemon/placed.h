@@ -35,6 +35,14 @@ enum status placed_open(struct placed *p, const char *state, const char *name,
                         struct error *err) MUST_USE;
 void placed_close(struct placed *p); /* wipes; safe on a zeroed struct */
 
+/* How many rows an alignment and a table have in common, whichever they are. */
+struct placed_count {
+    uint32_t rows;      /* of the alignment */
+    size_t there, left; /* of these, in the table; and rows of the table that are not in it */
+};
+enum status placed_count(struct placed_count *c, const char *state, const char *name,
+                         const char *path, struct error *err) MUST_USE;
+
 /* Of a side's training and test rows. */
 struct placed_pair {
     struct placed train, test;

@@ -180,6 +180,35 @@ bool table_counts(const struct table *t)
     return true;
 }
 
+size_t table_lacks(const struct table *a, const struct table *b, size_t *first)
+{
+    size_t n = 0;
+
+    for (size_t i = b->rows; i-- > 0;) {
+        const char *id = table_id(b, i);
+
+        if (table_find(a, id, strlen(id)) < a->rows)
+            continue;
+        *first = i;
+        n++;
+    }
+    return n;
+}
+
+enum status table_differ(const struct table *a, const char *called, const struct table *b,
+                         const char *path, struct error *err)
+{
+    size_t first = 0, other = 0;
+    const size_t lacking = table_lacks(b, a, &first), more = table_lacks(a, b, &other);
+
+    return error_set(err, STATUS_DATA,
+                     "%s: %zu of the %zu ids there are not in %.160s%s%s, and %zu of the %zu in it "
+                     "not there%s%s",
+                     called, lacking, a->rows, path, lacking > 0 ? ": " : "",
+                     lacking > 0 ? table_own_id(a, first) : "", more, b->rows, more > 0 ? ": " : "",
+                     more > 0 ? table_own_id(b, other) : "");
+}
+
 bool table_same_ids(const struct table *a, const struct table *b)
 {
     const size_t bytes = table_ids_bytes(a);

@@ -90,6 +90,11 @@ bool table_share_ids(const struct table *a, const struct table *b);
 /* Are the ids the rows' numbers, 0, 1, ...? */
 bool table_counts(const struct table *t);
 
+/* How many ids of b there are that a lacks, and the first row of b with such a one. */
+size_t table_lacks(const struct table *a, const struct table *b, size_t *first);
+/* STATUS_DATA, in words: how many ids of each the other lacks, with an example. */
+enum status table_differ(const struct table *a, const char *called, const struct table *b,
+                         const char *path, struct error *err) MUST_USE;
 /* Are the ids of both the same, in the same order? */
 bool table_same_ids(const struct table *a, const struct table *b);
 /* Bytes of all ids in order, each with its final 0, from the first one's on. */

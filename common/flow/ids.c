@@ -45,6 +45,15 @@ void ids_list(uint8_t list[WIRE_DIGEST_BYTES], const struct table *train, const 
     digest_deinit(&d);
 }
 
+const char *ids_advice(const struct table *train)
+{
+    if (train->own.any)
+        return "this side goes by an alignment, so all have to name the same one, of one "
+               "transcript (data.alignment, labels.alignment)";
+    return "the server's operator has them aligned (vfl job submit align), then each side names "
+           "the result (data.alignment, labels.alignment)";
+}
+
 /* The same one for the same pair and list, for as long as the secret lives; for every other, one
  * that has nothing to do with it. */
 static enum status begin_with_scalar(struct equality *e, const uint8_t secret[IDS_SECRET_BYTES],

@@ -81,6 +81,9 @@ bool ids_may_answer(const struct ids_counts *c, const uint8_t key[WIRE_KEY_BYTES
 /* test NULL: as with no rows. */
 void ids_list(uint8_t list[WIRE_DIGEST_BYTES], const struct table *train, const struct table *test);
 
+/* What to do when they differ, and who does it; which ids differ nobody can say. */
+const char *ids_advice(const struct table *train);
+
 /* `other` is where the other end is.  STATUS_CRYPTO: nothing is left in p then. */
 enum status ids_begin(struct ids_pair *p, const struct ids_own *own, const uint8_t *key_before,
                       const uint8_t *key_after, enum ids_side other) MUST_USE;

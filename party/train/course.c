@@ -47,10 +47,11 @@ static enum status check_shape(const struct plan *p, const struct party_setup *s
     if (p->shape.train_rows == setup->data.train->rows &&
         p->shape.test_rows == setup->data.test->rows)
         return STATUS_OK;
-    return error_set(
-        err, STATUS_DATA,
-        "rows do not match: this side has %zu training and %zu test rows, the server %u and %u",
-        setup->data.train->rows, setup->data.test->rows, p->shape.train_rows, p->shape.test_rows);
+    return error_set(err, STATUS_DATA,
+                     "rows do not match: this side has %zu training and %zu test rows, the server "
+                     "%u and %u: %s",
+                     setup->data.train->rows, setup->data.test->rows, p->shape.train_rows,
+                     p->shape.test_rows, ids_advice(setup->data.train));
 }
 
 enum status party_course_read(struct party_course *c, const struct party_setup *setup,

@@ -89,8 +89,19 @@ asks() { # CODE WORDS WHAT ARGUMENTS...: of party 2, which nobody listens to
     expect "$asks_code" "$asks_words" "$asks_what" "$VFL_BIN/vfl-party" -c al/party-2/config.yaml \
         --set server=127.0.0.1:1 "$@" -n
 }
-asks 0 '^# alignment q3 leaves out 30 rows of .*c.csv' '-n says how many rows are left out' \
+asks 0 '^# alignment q3 (data.alignment): 30 rows of .*c.csv are left out' '-n says how many rows are left out' \
     --set data.train=c.csv --set data.alignment=q3
+asks 0 '^# alignment q3 is not used (data.alignment): 255 of its 255 rows are in .*c.csv, and 30 rows there are not' \
+    'and what an alignment that is not used says of the table' --set data.train=c.csv
+{ echo 'server: 127.0.0.1:1' && cat al/party-2/config.yaml; } >al/party-2/doctor.yaml
+"$vfl" doctor -c al/party-2/doctor.yaml --set data.train=c.csv >said 2>&1
+grep -q 'alignment q3 is not used (data.alignment): 255 of its 255 rows' said && ok 'doctor says it, too' ||
+    not_ok 'doctor says nothing of alignments'
+asks 0 "^# alignment: none, so all sides need the ids of .*c.csv.*the server's operator has them aligned" \
+    'and where there is none, whose job one is' --set data.train=c.csv --set state=al/empty
+expect 0 'alignment q3 (labels.alignment): 30 rows of .*server.csv are left out' 'the server says the same' \
+    "$VFL_BIN/vfl-server" -c al/server/config.yaml --set listen=127.0.0.1:0 --set labels.train=server.csv \
+    --set labels.alignment=q3 -n
 grep -v 'PERSON 5 ' c.csv >deleted.csv
 asks 2 'deleted.csv: it lacks 1 of the 255 rows of alignment q3, that of place [0-9]* first' 'a person who is gone' \
     --set data.train=deleted.csv --set data.alignment=q3
@@ -100,7 +111,7 @@ same 'PERSON 5' "$(sed -n "$((place + 1))p" al/party-2.ids)" 'is named by place'
 asks 2 'twice.csv:287: column 1 "id": an id is there twice' 'an id that is there twice now' \
     --set data.train=twice.csv --set data.alignment=q3
 { cat c.csv && echo 'person 1000,x,y' && echo 'person 1000,,'; } >more.csv
-asks 0 'leaves out 32 rows' 'and rows that nobody has are not even read' --set data.train=more.csv \
+asks 0 ': 32 rows of .*more.csv are left out' 'and rows that nobody has are not even read' --set data.train=more.csv \
     --set data.alignment=q3
 sed 's/^id/name/' c.csv >renamed.csv
 asks 2 'renamed.csv: no column "id"' 'a table without the key' --set data.train=renamed.csv --set data.alignment=q3
@@ -122,6 +133,14 @@ for change in '$d' 's/PERSON 5$/PERSON 2/' '1s/2/1/' 's/fold=1/fold=0/' '12,13d'
 done
 cp kept al/party-2/alignments/q5
 asks 2 'alignments/q5: cut, changed' 'or by another name' --set data.train=c.csv --set data.alignment=q5
+
+cp kept $keep
+sed 's/Person/person/' server.csv >labels.csv
+asks 0 'rows of .*c.csv are left out' 'labels of a party go by it, too' --set data.train=c.csv --set data.alignment=q3 \
+    --set data.labels.train=labels.csv
+sed '1p; 1d; 3d' c.sorted.csv | cut -d, -f 1,2 | sed '1s/u/label/; s/,.*[0-9]/,1/; s/^7,1/7000,0/' >labels.csv
+asks 2 'data.labels.train: 1 of the 254 ids there are not in .*c.sorted.csv: 7000, and 2 of the 255 in it not' \
+    'or, without one, how many of its ids differ' --set data.train=c.sorted.csv --set data.labels.train=labels.csv
 
 # --- an order of another alignment is found out by all, and by nobody's ids ---
 expect 0 '255 rows' 'another alignment' align q3 two

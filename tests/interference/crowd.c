@@ -39,7 +39,8 @@ enum { ONE_OF = 1 };
 /* What children leave to their parent. */
 struct board {
     uint64_t now, done; /* the seed under way; pairs that came to their end */
-    uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider, lacking;
+    uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider;
+    uint64_t placed, lacking;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
     uint64_t once, strict, encoding[PLAN_ENCODINGS], task[PLAN_TASKS];
     uint64_t validated, patient, evaluated; /* with rows kept back; what differs is evaluated */
@@ -66,6 +67,7 @@ static void count(struct board *b, const struct pair *p, const struct play *y)
     b->once += plan->training.releases == RELEASES_ONCE;
     b->strict += p->strict;
     b->wider += p->more > 0;
+    b->placed += p->placed;
     b->lacking += p->lacks;
     b->encoding[plan->protocol.encoding]++;
     b->task[plan->model.task]++;
@@ -173,8 +175,8 @@ static void print_board(const struct board *b, double took)
     for (size_t t = TASK_BINARY; t < PLAN_TASKS; t++)
         printf(" %s %" PRIu64, task_names[t], b->task[t]);
     printf("; once %" PRIu64 "; default policy %" PRIu64 "; more features %" PRIu64
-           "; rows that are not there %" PRIu64 "\n",
-           b->once, b->strict, b->wider, b->lacking);
+           "; rows of alignments %" PRIu64 ", rows that are not there %" PRIu64 "\n",
+           b->once, b->strict, b->wider, b->placed, b->lacking);
     printf("  rows kept back %" PRIu64 ", the best model of them %" PRIu64
            "; what differs is evaluated %" PRIu64 "\n",
            b->validated, b->patient, b->evaluated);
@@ -191,6 +193,8 @@ static uint64_t too_little(const struct board *b, const struct crowd *c)
     const bool alike = c->kind == PAIR_TRAINS && b->done >= MANY &&
                        (b->wider * 100 < b->done * TASK_PERCENT_MIN ||
                         b->lacking * 100 < b->done * TASK_PERCENT_MIN);
+    const bool unplaced =
+        c->kind == PAIR_TRAINS && b->done >= MANY && b->placed * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
     const size_t unmoved =
         c->kind == PAIR_TRAINS && b->done >= MANY ? pair_plan_unmoved(b->moved) : 0;
@@ -205,9 +209,11 @@ static uint64_t too_little(const struct board *b, const struct crowd *c)
     if (alike)
         printf("FAIL  fewer than %d %% of the pairs differ in their number of features\n",
                TASK_PERCENT_MIN);
+    if (unplaced)
+        printf("FAIL  fewer than %d %% of the pairs have rows of an alignment\n", TASK_PERCENT_MIN);
     if (idle)
         printf("FAIL  fewer than %d %% of the pairs reached a release\n", RELEASED_PERCENT_MIN);
-    return b->too_long + idle + rare + alike + unmoved;
+    return b->too_long + idle + rare + alike + unplaced + unmoved;
 }
 
 uint64_t crowd_play(const struct crowd *c, uint64_t *pairs)

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/data/order.h"
 #include "common/config/task.h"
 #include "tests/interference/hostile.h"
 #include "tests/interference/plan.h"
@@ -103,6 +104,11 @@ static void draw_persons(struct pair *p, struct dice d)
         p->persons = (uint32_t)dice_between(&d, 1, p->options.train_rows);
 }
 
+static void draw_placed(struct pair *p, struct dice d)
+{
+    p->placed = p->kind == PAIR_TRAINS && dice_percent(&d, 20);
+}
+
 /* Rows are of persons, or may lack: whose one is that is not there nobody can say. */
 static void draw_lacks(struct pair *p, struct dice d)
 {
@@ -145,6 +151,7 @@ static void draw_parties(struct pair *p, struct dice *d)
     draw_more(p, dice_of(p->seed, DRAW_MORE, 0), polynomial);
     draw_persons(p, dice_of(p->seed, DRAW_PERSONS, 0));
     draw_evaluated(p, dice_of(p->seed, DRAW_VALIDATE, 2));
+    draw_placed(p, dice_of(p->seed, DRAW_PLACED, 0));
     draw_lacks(p, dice_of(p->seed, DRAW_LACKS, 0));
 }
 
@@ -225,6 +232,28 @@ static void widen(struct table *t, uint32_t more, uint32_t record)
     t->cols = cols;
 }
 
+/* Which alignment is everybody's affair; what a side calls its rows, and how many it leaves out, is
+ * its own. */
+static void place_rows(struct table *t, uint8_t alignment, int own)
+{
+    enum { OWN_MAX = 32 };
+    uint32_t twice[2];
+
+    if (t->rows == 0)
+        return;
+    t->own = (struct table_own){.any = true,
+                                .text = mem_alloc(t->rows, OWN_MAX),
+                                .at = mem_alloc(t->rows, sizeof *t->own.at),
+                                .left = (size_t)(own + 1)};
+    CHECK(t->own.text != NULL && t->own.at != NULL);
+    t->own.alignment[0] = alignment;
+    for (size_t i = 0; i < t->rows; i++) {
+        t->own.at[i] = (uint32_t)(i * OWN_MAX);
+        snprintf(t->own.text + i * OWN_MAX, OWN_MAX, "%u-%d-%zu", alignment, own, i);
+    }
+    CHECK(order_own(t, twice) == STATUS_OK);
+}
+
 /* Zeros, where draws of `d` say so; where `one` is a row, by the other draws for that one alone. */
 static void lack(struct table *t, struct dice d, struct dice other, size_t one)
 {
@@ -279,6 +308,10 @@ static void fill_labels(const struct pair *p, struct sim *s)
 void pair_arrange(const struct pair *p, struct sim *s, int side)
 {
     fill_labels(p, s);
+    if (p->placed) {
+        place_rows(&s->train, 1, 2);
+        place_rows(&s->test, 2, 2);
+    }
     for (uint32_t i = 0; i < p->options.parties; i++) {
         struct sim_party *to = &s->party[i];
 
@@ -289,6 +322,10 @@ void pair_arrange(const struct pair *p, struct sim *s, int side)
         fill_party(p, i, side, &to->train, &to->test, &to->predicted);
         if (p->columns && i == p->victim)
             to->salt += 100 * (uint32_t)side; /* what was trained on other columns */
+        if (p->placed) {
+            place_rows(&to->train, 1, i == p->victim ? side : 2);
+            place_rows(&to->test, 2, i == p->victim ? side : 2);
+        }
         if (p->persons > 0)
             sim_group(s, i, p->persons);
         if (i == p->victim && p->more > 0)
@@ -455,6 +492,8 @@ void pair_print(const struct pair *p, FILE *to)
     if (!p->columns)
         fprintf(to, "its values of record %u%s\n", p->record,
                 p->evaluated ? " of those that are evaluated" : "");
+    if (p->placed)
+        fprintf(to, "  rows are of an alignment, and the victim's have other names\n");
     if (p->persons > 0)
         fprintf(to, "  rows are of %u persons, and one's are what differs\n", p->persons);
     questions_print(p, to);

@@ -41,7 +41,8 @@ enum {
     DRAW_VALIDATE,
     DRAW_DROPOUT,
     DRAW_STEPS,
-    DRAW_LACKS
+    DRAW_LACKS,
+    DRAW_PLACED
 };
 
 /* A run of training, or jobs of predictions by the model of one (questions.h). */
@@ -74,9 +75,11 @@ struct pair {
     bool evaluated;   /* or of the test rows, of which data.validate has kept back the first */
     uint32_t persons; /* 0: each row is its own; else row r of a table is of person r % persons, and
                          it is one person's rows of that table that differ */
-    bool lacks;       /* parties do not have some rows; what differs at the victim is also whether
-                         they are there */
-    uint32_t more;    /* features that the victim has in run B alone, of which its rows decide */
+    bool placed;   /* rows are of alignments: the victim calls its own otherwise in both runs, and
+                      leaves out others */
+    bool lacks;    /* parties do not have some rows; what differs at the victim is also whether
+                      they are there */
+    uint32_t more; /* features that the victim has in run B alone, of which its rows decide */
     struct standing_question question[PAIR_QUESTIONS_MAX];
     size_t questions_n;
     /* Messages that are cut, delayed, repeated, altered, or that kill who says them. */

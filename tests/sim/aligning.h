@@ -22,7 +22,7 @@ struct sim_list {
     uint32_t places[ALIGNING_MAX]; /* of the last result */
     uint8_t transcript[DIGEST_BYTES];
     bool full, full_later; /* the disk is: at once, or once something would be told */
-    bool lies; /* it says that there are so many */
+    bool lies;             /* it says that there are so many */
     uint32_t says;
 };
 

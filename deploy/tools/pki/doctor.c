@@ -82,6 +82,22 @@ static void rows_line(char *out, size_t size, const struct buf *text)
     }
 }
 
+/* "# alignment ...": how many ids differ, and whose job it is. */
+static void show_alignments(const struct buf *text)
+{
+    static const char mark[] = "# alignment";
+    const char *at = text->len > 0 ? (const char *)text->data : "", *end = at + text->len;
+
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        const size_t n = (size_t)((stop != NULL ? stop : end) - at);
+
+        if (n >= sizeof mark && memcmp(at, mark, sizeof mark - 1) == 0)
+            finding_hint("%.*s", (int)n - 2, at + 2);
+        at += n + 1;
+    }
+}
+
 static bool ask_daemon(const struct doctor *d)
 {
     char program[PATH_MAX] = "", said[1024], *slash, *argv[2 * SETS_MAX + 8];
@@ -107,6 +123,7 @@ static bool ask_daemon(const struct doctor *d)
     if (code == 0) {
         rows_line(said, sizeof said, &out);
         finding_good("vfl-%s accepts configuration, roster, key and data: %s", role, said);
+        show_alignments(&out);
     } else if (code < 0) {
         finding_bad(FINDING_HERE, here, "install it whole", "%s %s", program,
                     code == CHILD_LATE ? "does not come to an end" : "does not run");

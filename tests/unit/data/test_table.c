@@ -226,6 +226,22 @@ static void test_files_of_the_same_ids_are_alike_in_any_order(void **unused)
     table_deinit(&t);
 }
 
+static void test_ids_that_another_table_lacks_are_counted(void **unused)
+{
+    struct table x = read_text("id,a\n1,0\n2,0\n10,0\nab,0\n", &FEATURES),
+                 y = read_text("id,a\n2,0\n3,0\nab,0\n", &FEATURES);
+    size_t first;
+
+    (void)unused;
+    assert_int_equal(table_lacks(&x, &y, &first), 1);
+    assert_int_equal(first, 1);
+    assert_int_equal(table_lacks(&y, &x, &first), 2);
+    assert_int_equal(first, 0);
+    assert_int_equal(table_lacks(&x, &x, &first), 0);
+    table_deinit(&x);
+    table_deinit(&y);
+}
+
 static bool shared(const char *a, const char *b)
 {
     struct table x = read_text(a, &FEATURES), y = read_text(b, &FEATURES);
@@ -272,6 +288,7 @@ static void test_ids_that_are_numbers_of_rows_are_known_for_that(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ids_that_another_table_lacks_are_counted),
         cmocka_unit_test(test_an_id_in_both_tables_is_found_wherever_it_stands),
         cmocka_unit_test(test_ids_that_are_numbers_of_rows_are_known_for_that),
         cmocka_unit_test(test_the_name_or_the_content_chooses_the_reader),

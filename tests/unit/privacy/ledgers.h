@@ -130,8 +130,7 @@ static inline uint64_t total_of(const struct ledger *l)
 
     ledger_totals(l, &t);
     return t.releases[LEDGER_TRAIN] + t.releases[LEDGER_EVALUATE] + t.releases[LEDGER_PREDICT] +
-           t.releases[LEDGER_CONTRIBUTE] + t.releases[LEDGER_ALIGN] +
-           t.releases[LEDGER_STATISTICS];
+           t.releases[LEDGER_CONTRIBUTE] + t.releases[LEDGER_ALIGN] + t.releases[LEDGER_STATISTICS];
 }
 
 static inline uint64_t most_of(const struct ledger *l)

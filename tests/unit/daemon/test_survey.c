@@ -1,0 +1,97 @@
+/* test_survey.c -- what is said of a table and the alignments that there are: numbers, and whose
+ * job it is.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "common/daemon/survey.h"
+
+#include "common/align/course.h"
+#include "common/daemon/aligned.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/scratch.h"
+
+static void expect(const struct table *t, const char *name, const char *want)
+{
+    const struct survey s = {scratch_dir(), "data.alignment", name, scratch_path("t.csv"), t};
+    struct buf out;
+
+    buf_init(&out, 4096);
+    assert_int_equal(survey_print(&s, &out), STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    if (strstr((const char *)out.data, want) == NULL || strstr((const char *)out.data, "Ann"))
+        fail_msg("%s: not %s", (const char *)out.data, want);
+    buf_deinit(&out);
+}
+
+static void keep(const char *name, const char *key, const char *text)
+{
+    static const uint8_t transcript[32] = {1};
+    static const uint32_t places[] = {1, ALIGN_NOWHERE, 0};
+    const struct aligned_result r = {name, transcript, places, 0};
+    struct config_align c = {.fold = true};
+    struct error err = {0};
+    struct idlist l;
+
+    strcpy(c.key, key);
+    strcpy(c.table, scratch_write_text("ids.csv", text));
+    assert_int_equal(idlist_read(&l, &c, &err), STATUS_OK);
+    assert_int_equal(aligned_keep(scratch_dir(), &l, &r, &err), STATUS_OK);
+    idlist_deinit(&l);
+}
+
+static void test_it_says_how_many_rows_are_in_an_alignment(void **state)
+{
+    struct table t = {.own = {.any = true, .left = 7}};
+
+    (void)state;
+    (void)scratch_write_text("t.csv", "id,a\nAnn,1\nbob,2\neve,3\nzoe,4\n");
+    keep("q3", "", "id\nann\nbob\nCy\n");
+    keep("q4", "name", "name\nann\nbob\nCy\n");
+    expect(&t, "q3", "# alignment q3 (data.alignment): 7 rows of ");
+    t.own.any = false;
+    expect(&t, "", "# alignment q3 is not used (data.alignment): 1 of its 2 rows are in ");
+    expect(&t, "", "t.csv, and 3 rows there are not in it\n");
+    expect(&t, "", "# alignment q4 is not used, and fits no table here: ");
+    expect(&t, "", "no column \"name\"");
+    (void)scratch_write_text("alignments/asked", "3\n");
+    expect(&t, "", "# alignment q3 ");
+}
+
+static void test_without_one_it_says_whose_job_one_is(void **state)
+{
+    struct table t = {.rows = 4};
+
+    (void)state;
+    expect(&t, "", "# alignment: none, so all sides need the ids of ");
+    expect(&t, "", "the server's operator has them aligned (vfl job submit align)");
+    t.counted = true; /* of images: there is nothing to align */
+    expect(&t, "", "");
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    (void)unlink(scratch_path("alignments/asked"));
+    (void)unlink(scratch_path("alignments/q3"));
+    (void)unlink(scratch_path("alignments/q4"));
+    (void)rmdir(scratch_path("alignments"));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_it_says_how_many_rows_are_in_an_alignment, clear),
+        cmocka_unit_test(test_without_one_it_says_whose_job_one_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
