@@ -28,7 +28,7 @@ enum { HEAD_BYTES = 2 * DIGEST_BYTES, NUMBER_BYTES = 8, NAME_BYTES = 16 };
 
 /* Where a draw is, and under which key. */
 struct place {
-    char folder[CONFIG_PATH_MAX], path[CONFIG_PATH_MAX + 64];
+    char path[CONFIG_PATH_MAX + 64];
     uint8_t key[SEALED_KEY_BYTES];
 };
 
@@ -55,14 +55,16 @@ void drawn_deinit(struct drawn *d)
 
 /* --- what it is a draw of --- */
 
+/* By what this side calls them, in that order: places are others in each alignment. */
 static void add_rows(struct digest *d, const struct table *t)
 {
     for (size_t i = 0; i < t->rows; i++) {
-        const char *id = table_id(t, i);
+        const size_t row = t->own.any ? t->own.order[i] : i;
+        const char *id = table_own_id(t, row);
 
         digest_update(d, id, strlen(id) + 1);
+        digest_update(d, t->x + row * t->cols, t->cols * sizeof *t->x);
     }
-    digest_update(d, t->x, t->rows * t->cols * sizeof *t->x);
 }
 
 /* The schema is all that it says, budget and clips among it. */
@@ -109,7 +111,7 @@ static enum status find_place(struct place *p, const struct drawn *d, struct err
         s = digest_hmac(p->key, key, sizeof key, seal, sizeof seal);
     secret_wipe(key, sizeof key);
     digest_hex(hex, name, NAME_BYTES);
-    snprintf(p->path, sizeof p->path, "%s/%s", p->folder, hex);
+    snprintf(p->path, sizeof p->path, "%.*s/statistics/%s", CONFIG_PATH_MAX - 16, state, hex);
     return s == STATUS_OK ? s : error_set(err, s, "statistics: %s", status_words(s));
 }
 
@@ -190,15 +192,8 @@ static enum status find(struct drawn *d, const struct schema *s, const struct ta
                         bool looks, struct error *err)
 {
     struct place p;
-    enum status status = STATUS_OK;
+    enum status status = find_place(&p, d, err);
 
-    snprintf(p.folder, sizeof p.folder, "%.*s/statistics", CONFIG_PATH_MAX - 16, d->config->state);
-    if (looks && !exists(p.folder))
-        return STATUS_OK;
-    if (!looks)
-        status = folder_make(p.folder, err);
-    if (status == STATUS_OK)
-        status = find_place(&p, d, err);
     if (status != STATUS_OK)
         return status;
     if (exists(p.path)) {
@@ -210,6 +205,36 @@ static enum status find(struct drawn *d, const struct schema *s, const struct ta
     }
     secret_wipe(p.key, sizeof p.key);
     return status;
+}
+
+/* One process at a time makes the key of the ledger, and draws. */
+static enum status find_alone(struct drawn *d, const struct schema *s, const struct table *train,
+                              struct error *err)
+{
+    char path[CONFIG_PATH_MAX];
+    int lock;
+    enum status status;
+
+    snprintf(path, sizeof path, "%.*s/statistics", CONFIG_PATH_MAX - 16, d->config->state);
+    status = folder_make(path, err);
+    snprintf(path, sizeof path, "%.*s/lock", CONFIG_PATH_MAX - 16, d->config->state);
+    if (status == STATUS_OK)
+        status = file_lock(&lock, path, err);
+    if (status != STATUS_OK)
+        return status;
+    status = find(d, s, train, false, err);
+    file_unlock(lock);
+    return status;
+}
+
+/* Without a key there is no draw, and who only looks makes none. */
+static enum status look(struct drawn *d, const struct schema *s, const struct table *train,
+                        struct error *err)
+{
+    char key[CONFIG_PATH_MAX];
+
+    snprintf(key, sizeof key, "%.*s/ledger.key", CONFIG_PATH_MAX - 16, d->config->state);
+    return d->config->state_key[0] != 0 || exists(key) ? find(d, s, train, true, err) : STATUS_OK;
 }
 
 /* Records, or persons, that have rows to train on. */
@@ -243,7 +268,7 @@ enum status drawn_make(struct drawn *d, struct schema *s, const struct table *tr
             return error_wrap(err, "data.schema: %s", d->config->schema);
         status = take_digest(d, s, train, err);
         if (status == STATUS_OK)
-            status = find(d, s, train, looks, err);
+            status = looks ? look(d, s, train, err) : find_alone(d, s, train, err);
     }
     if (status == STATUS_OK && statistics_settle(&d->statistics, s, train->rows) != STATUS_OK)
         status = error_set(err, STATUS_MEMORY, "statistics: no memory");

@@ -378,6 +378,9 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
                       "data.scale: dp, but no data.schema that says statistics: dp");
     if (s == STATUS_OK)
         s = intake_read(&in->train, &in->schema, c->data_train, &want, err);
+    if (s == STATUS_OK && c->schema[0] != 0 && in->train.names == NULL)
+        s = error_set(err, STATUS_CONFIG, "data.schema: the columns of %s have no names",
+                      c->data_train);
     if (s == STATUS_OK)
         s = read_places(in, place, err);
     if (s == STATUS_OK && decide && !in->schema.dp)

@@ -113,7 +113,8 @@ done
 grep -q '180 of 600 rows are not here' party-2.log && ok 'a party knows how many it lacks' || not_ok 'no count'
 
 all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 \
-    --set data.validate=0.2 -- --insecure-seed 5 --set data.alignment=all --set data.validate=0.2
+    --set labels.test= --set labels.alignment_test= --set data.validate=0.2 -- --insecure-seed 5 \
+    --set data.alignment=all --set data.test= --set data.alignment_test= --set data.validate=0.2
 same 0000 "$codes" 'rows to choose by are the same ones, whoever has them'
 
 # --- people whom a party lacks are predicted as they were trained on ---
@@ -143,8 +144,10 @@ refused 'data.group: of an alignment of labelled rows' 'rows of persons' --set d
 refused 'data.validate_by: of an alignment of labelled rows' 'rows to choose by by time' --set data.validate=0.2 \
     --set data.validate_by=time --set data.time=a
 refused 'data.labels.train: of an alignment of labelled rows' 'labels here' --set data.labels.train=server.csv
-sed 's/^P[0-9]*/&x/' p2.csv >none.csv
-refused 'it lacks 420 of the 420 rows' 'a table that has lost its rows' --set data.train=none.csv
+sed 's/^P1[0-9]*/&x/' p2.csv >fewer.csv
+refused 'data.validate: beside data.test' 'rows to choose by, and test rows' --set data.validate=0.2
+expect 0 'it lacks [0-9]* of the rows' 'a table that has lost rows lacks them' party 2 --set server=127.0.0.1:1 \
+    --set data.alignment=all --set data.train=fewer.csv -n
 expect 0 '# 180 of the 600 training rows are not here' '-n says how many rows are not here' party 2 \
     --set server=127.0.0.1:1 --set data.alignment=all -n
 closing

@@ -27,11 +27,13 @@ static struct config_party config;
 static struct error err;
 static float values[ROWS];
 static char ids[ROWS * 4];
-static uint32_t at[ROWS];
+static uint32_t at[ROWS], own_at[ROWS], own_order[ROWS];
+static struct table_own own;
 
 static void lay_out(const char *state)
 {
     memset(&config, 0, sizeof config);
+    own = (struct table_own){.any = false};
     snprintf(config.state, sizeof config.state, "%s", scratch_path(state));
     snprintf(config.schema, sizeof config.schema, "own.yaml");
     snprintf(config.scale, sizeof config.scale, "dp");
@@ -55,7 +57,8 @@ struct outcome {
 static struct outcome start(const char *budget, const struct persons *persons, bool looks)
 {
     struct outcome o = {.status = STATUS_OK};
-    struct table t = {.rows = ROWS, .cols = 1, .x = values, .id_text = ids, .id_at = at};
+    struct table t = {
+        .rows = ROWS, .cols = 1, .x = values, .id_text = ids, .id_at = at, .own = own};
     struct drawn d = {0};
     struct schema s;
     char text[512];
@@ -130,6 +133,8 @@ static int clear(void **state)
     (void)remove(path);
     snprintf(path, sizeof path, "%s/ledger.key", config.state);
     (void)remove(path);
+    snprintf(path, sizeof path, "%s/lock", config.state);
+    (void)remove(path);
     return remove(config.state) == 0 || errno == ENOENT ? 0 : -1;
 }
 
@@ -175,6 +180,36 @@ test_other_rows_or_another_schema_have_a_draw_of_their_own_and_the_first_stays(v
 }
 
 /* Who removes it draws anew, under a number that the ledger has not seen paid. */
+/* Rows of an alignment, in one order of places or the other. */
+static void place(bool turned)
+{
+    own = (struct table_own){.any = true, .text = ids, .at = own_at, .order = own_order};
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const uint32_t row = turned ? ROWS - 1 - i : i;
+
+        values[i] = (float)row;
+        own_at[i] = at[row];
+        own_order[row] = i;
+    }
+}
+
+/* Or each alignment would cost a budget. */
+static void test_the_same_rows_at_other_places_have_one_draw(void **state)
+{
+    struct outcome a, b;
+
+    (void)state;
+    lay_out("places");
+    place(false);
+    a = drawn();
+    place(true);
+    b = drawn();
+    assert_true(same(&a, &b));
+    values[0]++;
+    b = drawn();
+    assert_false(same(&a, &b));
+}
+
 static void test_a_draw_that_is_gone_is_another_one(void **state)
 {
     struct outcome a, b;
@@ -284,6 +319,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_restart_does_not_draw_again, clear),
         cmocka_unit_test_teardown(
             test_other_rows_or_another_schema_have_a_draw_of_their_own_and_the_first_stays, clear),
+        cmocka_unit_test_teardown(test_the_same_rows_at_other_places_have_one_draw, clear),
         cmocka_unit_test_teardown(test_a_draw_that_is_gone_is_another_one, clear),
         cmocka_unit_test_teardown(test_a_changed_file_is_refused_and_tells_nothing, clear),
         cmocka_unit_test_teardown(test_a_look_draws_and_writes_nothing, clear),
