@@ -185,7 +185,8 @@ page 2.8 bank
 page 2.8 hospital
 expect 0 'nothing wrong was found' 'doctor finds nothing wrong' cat told-hospital
 for name in bank hospital; do
-    expect 0 "alignment people (data.alignment): $(($(wc -l <$name.all) - $(wc -l <common.ids))) rows of .* are left out" \
+    left=$(($(wc -l <$name.all) - $(wc -l <common.ids)))
+    expect 0 "alignment people (data.alignment): $left rows of .* are left out" \
         "$name is told what it has alone" \
         cat "told-$name"
     expect 0 '' "$name runs" host $name sh -c 'kill -0 "$(cat colonnade/pid)"'
