@@ -117,9 +117,13 @@ static void on_open(void *owner, struct net_conn *conn, const uint8_t spki[NET_S
  * no memory for them. */
 static bool follow_plan(struct connection *c)
 {
-    const size_t most = party_session_report(c->run->session)->down_max;
+    size_t most;
 
-    if (most <= c->frame_max || c->closed)
+    if (!c->grows || c->closed)
+        return true;
+    c->grows = false;
+    most = party_session_report(c->run->session)->down_max;
+    if (most <= c->frame_max)
         return true;
     if (wire_unpacker_grow(&c->unpacker, most) != STATUS_OK)
         return false;
@@ -154,6 +158,7 @@ static void on_frame(void *owner, struct net_conn *conn, uint8_t *bytes, size_t 
     if (!c->refused)
         c->redial_ms = REDIAL_FIRST_MS;
     driver_tell(c->driver, &e);
+    c->grows |= m.kind == WIRE_OFFER || m.kind == WIRE_HELLOS;
     if (!driver_works(c->driver) && !follow_plan(c)) /* or else when that is done */
         blame(c, STATUS_MEMORY, "no memory for the plan's messages");
 }

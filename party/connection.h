@@ -27,6 +27,7 @@ struct connection {
     bool refused;     /* the server's last word was that it will not have this party */
     struct wire_unpacker unpacker;
     size_t frame_max;
+    bool grows;                /* an offer or hellos have come since frame_max was looked at */
     struct buf frame, delayed; /* delayed: a frame that inject.delay holds back */
     struct wire_msg delayed_msg;
 };

@@ -107,9 +107,8 @@ static enum status print_surveys(const struct party_inputs *in, struct buf *out)
                                  &in->train},
                         test = {c->state, "data.alignment_test", c->data_alignment_test,
                                 c->data_test, &in->test};
-    const enum status s = survey_print(&train, out);
 
-    return s == STATUS_OK && test.name[0] != 0 ? survey_print(&test, out) : s;
+    return survey_print(&train, &test, out);
 }
 
 /* Of an alignment of labelled rows. */

@@ -8,13 +8,14 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/config/key_text.h"
 #include "common/config/task.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/rng.h"
 #include "common/daemon/aligned.h"
 #include "common/daemon/models.h"
-#include "common/daemon/survey.h"
 #include "common/daemon/package.h"
+#include "common/daemon/survey.h"
 #include "common/flow/agenda.h"
 #include "common/flow/mechanism.h"
 #include "common/nn/safetensors.h"
@@ -318,7 +319,7 @@ static enum status read_listed(struct server_inputs *in, const struct alignment_
     enum status s;
 
     in->listed.aligns = true;
-    if (!alignment_name(order->name))
+    if (!key_text_is_alignment(order->name))
         return error_set(err, STATUS_CONFIG,
                          "an alignment's name: 1 to %d of a-z, 0-9 and '-' expected",
                          CONFIG_ALIGN_NAME_MAX);
@@ -429,9 +430,8 @@ static enum status print_surveys(const struct server_inputs *in, struct buf *out
                                  &in->train},
                         test = {in->home, "labels.alignment_test", c->labels_alignment_test,
                                 c->labels_test, &in->test};
-    const enum status s = survey_print(&train, out);
 
-    return s == STATUS_OK && test.name[0] != 0 ? survey_print(&test, out) : s;
+    return survey_print(&train, &test, out);
 }
 
 enum status server_inputs_print(const struct server_inputs *in, struct buf *out)

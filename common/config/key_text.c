@@ -101,7 +101,7 @@ bool key_text_is_alignment(const char *text)
 {
     const size_t n = strlen(text);
 
-    /* The count of alignments is a file of that name beside their results (aligned_count). */
+    /* The count of alignments is a file of that name beside their results (aligned.h). */
     return n >= 1 && n <= CONFIG_ALIGN_NAME_MAX && strcmp(text, "asked") != 0 &&
            strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { COUNT_FILE_MAX = 128, HEADER_MAX = 1024, OCCURRENCE_MAX = 12, FILE_MAX = 1 << 30 };
+
 static void path_of(char path[CONFIG_PATH_MAX], const char *state, const char *name)
 {
     snprintf(path, CONFIG_PATH_MAX, "%.*s/alignments/%.41s", CONFIG_PATH_MAX - 64, state, name);
@@ -280,13 +281,15 @@ enum status aligned_keep(const char *state, const struct idlist *l, const struct
 /* n digits, as few as there can be. */
 static bool read_number(uint32_t *out, const char *text, size_t n)
 {
+    if (n < 1 || n > 8 || (n > 1 && text[0] == '0'))
+        return false;
     *out = 0;
     for (size_t i = 0; i < n; i++) {
         if (text[i] < '0' || text[i] > '9')
             return false;
         *out = 10 * *out + (uint32_t)(text[i] - '0');
     }
-    return n >= 1 && n <= 8 && (n == 1 || text[0] != '0');
+    return true;
 }
 
 /* One line: a spelling, and perhaps a number and a tab before it; or nothing. */
@@ -345,7 +348,7 @@ enum status aligned_load(struct aligned *a, const char *state, const char *name,
 
     *a = (struct aligned){.n = 0};
     buf_init(&a->text, FILE_MAX);
-    snprintf(a->path, sizeof a->path, "%.*s/alignments/%.41s", CONFIG_PATH_MAX - 64, state, name);
+    path_of(a->path, state, name);
     if (!key_text_is_alignment(name) || access(a->path, F_OK) != 0)
         return error_set(err, STATUS_CONFIG,
                          "no alignment \"%.41s\": %s is not there (vfl job submit align)", name,

@@ -391,11 +391,9 @@ void idlist_deinit(struct idlist *l)
 {
     if (l->rows != NULL)
         secret_wipe(l->rows, l->rows_max * ALIGN_ROW_BYTES);
-    if (l->text.data != NULL)
-        secret_wipe(l->text.data, l->text.cap);
     mem_free(l->rows);
     mem_free(l->at);
     mem_free(l->occurrence);
-    buf_deinit(&l->text);
+    secret_buf_deinit(&l->text);
     *l = (struct idlist){.n = 0};
 }

@@ -64,7 +64,7 @@ static enum status print_none(const struct survey *s, struct buf *out)
                       s->path, s->key);
 }
 
-enum status survey_print(const struct survey *s, struct buf *out)
+static enum status print_table(const struct survey *s, struct buf *out)
 {
     name_of names[SURVEY_MAX];
     enum status st = STATUS_OK;
@@ -79,4 +79,11 @@ enum status survey_print(const struct survey *s, struct buf *out)
     for (size_t i = 0; i < n && st == STATUS_OK; i++)
         st = print_other(s, names[i], out);
     return n == 0 ? print_none(s, out) : st;
+}
+
+enum status survey_print(const struct survey *train, const struct survey *test, struct buf *out)
+{
+    const enum status s = print_table(train, out);
+
+    return s == STATUS_OK && test->name[0] != 0 ? print_table(test, out) : s;
 }

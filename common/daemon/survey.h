@@ -21,7 +21,8 @@ struct survey {
     const struct table *t;
 };
 
-/* Comments, each a line that begins with `# alignment`. */
-enum status survey_print(const struct survey *s, struct buf *out) MUST_USE;
+/* Comments, each a line that begins with `# alignment`; of test rows where they have a name. */
+enum status survey_print(const struct survey *train, const struct survey *test,
+                         struct buf *out) MUST_USE;
 
 #endif

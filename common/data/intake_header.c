@@ -105,7 +105,10 @@ static enum status find_roles(struct intake *in, struct error *err)
         return source_fault(s, in->time, "one column cannot be the times and ids or names", err);
     if (w->labels && !is_labels(in))
         return source_fail(s, err,
-                           w->group != NULL || w->time != NULL
+                           w->places != NULL
+                               ? "a label file has the column label, those of the alignment's key, "
+                                 "and else none but id and those of labels.group and labels.time"
+                           : w->group != NULL || w->time != NULL
                                ? "a label file has exactly the columns id,label, and those "
                                  "of labels.group and labels.time"
                                : "a label file has exactly the columns id,label");

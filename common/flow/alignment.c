@@ -14,11 +14,6 @@ _Static_assert((int)ALIGN_IDS_MAX == (int)WIRE_ALIGN_IDS_MAX &&
                    (int)ALIGN_MEMBERS_MAX == (int)WIRE_MEMBERS_MAX + 1,
                "what is aligned fits its messages");
 
-bool alignment_name(const char *name)
-{
-    return key_text_is_alignment(name);
-}
-
 uint32_t alignment_labelled(const struct alignment *a)
 {
     return a->rows == CONFIG_ROWS_LABELLED ? a->ids : 0;
@@ -57,9 +52,9 @@ static bool read_text(struct alignment *a, const char *text)
     a->fold = fold != 0;
     a->unicode = (enum config_unicode)unicode;
     a->rows = (enum config_rows)rows;
-    return alignment_name(a->name) && a->ids >= 1 && a->ids <= ALIGN_IDS_MAX && a->columns >= 1 &&
-           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && a->result_min <= ALIGN_IDS_MAX &&
-           a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
+    return key_text_is_alignment(a->name) && a->ids >= 1 && a->ids <= ALIGN_IDS_MAX &&
+           a->columns >= 1 && a->columns <= CONFIG_ALIGN_COLUMNS_MAX &&
+           a->result_min <= ALIGN_IDS_MAX && a->chunk >= 1 && a->chunk <= ALIGN_CHUNK &&
            a->patience_ms >= ALIGNMENT_PATIENCE_LEAST_MS &&
            a->patience_ms <= ALIGNMENT_PATIENCE_MOST_MS;
 }
@@ -107,7 +102,7 @@ static bool read_name(struct alignment_order *o, const char *at, size_t n)
         return false;
     memcpy(o->name, at, n);
     o->name[n] = 0;
-    return alignment_name(o->name);
+    return key_text_is_alignment(o->name);
 }
 
 static bool read_rows(struct alignment_order *o, const char *at, size_t n)

@@ -34,8 +34,8 @@ struct alignment {
 };
 
 /* What is counted, durably and before it happens: that an alignment has begun, which tells the
- * lengths of lists, and that something may be compared with this side's list from now on. */
-/* AGAIN: begun once more by a job that has kept its result here in a playing that others lost. */
+ * lengths of lists (again, by a job that has kept its result here in a playing that others lost),
+ * and that something may be compared with this side's list from now on. */
 enum alignment_count { ALIGNMENT_BEGUN, ALIGNMENT_AGAIN, ALIGNMENT_TOLD };
 /* Of a member in that step: is what it is about to say the first that its key has made of
  * another's list?  Before that nobody can tell points of its own list from any others. */
@@ -47,7 +47,6 @@ enum status alignment_print(const struct alignment *a, struct buf *out) MUST_USE
 /* Just what alignment_print writes: STATUS_PROTOCOL else. */
 enum status alignment_parse(struct alignment *a, const uint8_t *text, size_t n,
                             struct error *err) MUST_USE;
-bool alignment_name(const char *name); /* may it be one? */
 /* How many rows one of labelled rows ends with; 0: that is not known before. */
 uint32_t alignment_labelled(const struct alignment *a);
 /* What an operator asks for: `name: NAME`, `rows: common` or `rows: labelled`, and `replace: true`

@@ -12,7 +12,7 @@ usage: vfl align --ids FILE --party A.csv --party B.csv ... [--key COLUMN[,COLUM
                  [--fold] [--no-trim] [--unicode nfc|nfkc|none] [--rows common|labelled] [--min N] [--name NAME]
                  --out DIR [--quiet]
 
-  --ids FILE       the server's table; --party FILE: one party's.  as docs/tables.md has it, rows in any order
+  --ids FILE       the server's table; --party FILE: one party's; as docs/tables.md has them, rows in any order
   --key            the columns that make an id together; default: id
   --duplicates     an id that is there twice: refuse the table (default), take the first row, or all of them
   --fold           capital and small letters are the same; --no-trim: spaces around a cell count

@@ -222,13 +222,15 @@ static void place(struct waiting *w, struct waiting_call *c, struct waiting_kind
     }
 }
 
-/* No client has more than three quarters of either, so that another one always finds room. */
+/* Of what several calls of one client take, three quarters is the most, so that another one always
+ * finds room. */
 bool waiting_has_room(const struct waiting *w, size_t client, uint32_t rows)
 {
     const struct waiting_share *own = &w->share[client];
 
     return w->calls_n < WAITING_CALLS_MAX && w->ids_max - w->ids >= rows &&
-           own->calls < WAITING_CALLS_MAX / 4 * 3 && w->ids_max - w->ids_max / 4 >= own->ids + rows;
+           (own->calls == 0 || (own->calls < WAITING_CALLS_MAX / 4 * 3 &&
+                                w->ids_max - w->ids_max / 4 >= own->ids + rows));
 }
 
 bool waiting_add(struct waiting *w, struct waiting_call *c, bool now, struct waiting_kind kind)

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
+#include "common/config/key_text.h"
 #include "common/data/normal.h"
 #include "common/flow/alignment.h"
 
@@ -20,7 +21,7 @@ static void fuzz_text(const uint8_t *text, size_t n)
     struct buf again;
 
     if (alignment_asked(&order, text, n, NULL) == STATUS_OK)
-        CHECK(alignment_name(order.name) && order.rows < CONFIG_ROWS_N);
+        CHECK(key_text_is_alignment(order.name) && order.rows < CONFIG_ROWS_N);
     if (alignment_parse(&a, text, n, NULL) != STATUS_OK)
         return;
     buf_init(&again, WIRE_JOB_TEXT_MAX);

@@ -141,6 +141,29 @@ static void test_a_labelled_row_that_is_gone_is_one_that_is_not_here(void **stat
     close_tables(&w);
 }
 
+static void test_a_table_with_none_of_the_labelled_rows_is_refused(void **state)
+{
+    static const uint32_t places[HERE] = {3, 0, 1};
+    const struct placed_names names = {
+        .key = "data", .may_lack = true, .train = "q", .test = "", .test_file = ""};
+    const struct intake_want kind = {.kind = SCHEMA_NUMBER, .limits = &INTAKE_LIMITS};
+    struct intake_want want = kind;
+    struct world w = {.train.rows = 0};
+    struct schema s = {0};
+    struct error err = {0};
+
+    (void)state;
+    keep("q", places, 4);
+    assert_int_equal(placed_open_pair(&w.p, scratch_dir(), &names, &err), STATUS_OK);
+    want.places = placed_places(&w.p.train);
+    assert_int_equal(
+        intake_read(&w.train, &s, scratch_write_text("t.csv", "id,x\nz,9\n"), &want, &err),
+        STATUS_DATA);
+    assert_non_null(strstr(err.text, "none of the rows of alignment q is here"));
+    schema_deinit(&s);
+    close_tables(&w);
+}
+
 /* Or a plan's price, and whether it is refused, would say so. */
 static void test_whether_a_row_that_may_be_lacking_is_in_both_does_not_show(void **state)
 {
@@ -283,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_that_are_not_here_stand_at_their_places),
         cmocka_unit_test(test_a_labelled_row_that_is_gone_is_one_that_is_not_here),
+        cmocka_unit_test(test_a_table_with_none_of_the_labelled_rows_is_refused),
         cmocka_unit_test(test_whether_a_row_that_may_be_lacking_is_in_both_does_not_show),
         cmocka_unit_test(test_a_table_of_common_rows_is_as_it_was),
         cmocka_unit_test(test_rows_that_are_not_here_are_kept_back_as_others_do),

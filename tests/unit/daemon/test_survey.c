@@ -20,11 +20,13 @@
 
 static void expect(const struct table *t, const char *name, const char *want)
 {
-    const struct survey s = {scratch_dir(), "data.alignment", name, scratch_path("t.csv"), t};
+    const struct survey s = {scratch_dir(), "data.alignment", name, scratch_path("t.csv"), t},
+                        none = {.name = ""};
     struct buf out;
 
     buf_init(&out, 4096);
-    assert_int_equal(survey_print(&s, &out), STATUS_OK);
+    assert_int_equal(survey_print(&s, &none, &out), STATUS_OK);
+    assert_int_equal(out.len == 0, want[0] == 0);
     assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
     if (strstr((const char *)out.data, want) == NULL || strstr((const char *)out.data, "Ann"))
         fail_msg("%s: not %s", (const char *)out.data, want);

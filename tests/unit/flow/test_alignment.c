@@ -3,6 +3,8 @@
  */
 #include "common/flow/alignment.h"
 
+#include "common/config/key_text.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,13 +91,13 @@ static void test_anything_else_is_refused(void **state)
 static void test_a_name_is_no_path(void **state)
 {
     (void)state;
-    assert_true(alignment_name("a-1"));
-    assert_false(alignment_name(""));
-    assert_false(alignment_name("a/b"));
-    assert_false(alignment_name("."));
-    assert_false(alignment_name("asked")); /* the file that counts */
-    assert_true(alignment_name("asked-2"));
-    assert_false(alignment_name("A"));
+    assert_true(key_text_is_alignment("a-1"));
+    assert_false(key_text_is_alignment(""));
+    assert_false(key_text_is_alignment("a/b"));
+    assert_false(key_text_is_alignment("."));
+    assert_false(key_text_is_alignment("asked")); /* the file that counts */
+    assert_true(key_text_is_alignment("asked-2"));
+    assert_false(key_text_is_alignment("A"));
 }
 
 static void test_what_is_asked_for_is_one_name_and_whether_it_is_replaced(void **state)
