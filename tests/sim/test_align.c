@@ -12,6 +12,7 @@
 #include "common/base/mem.h"
 #include "party/core.h"
 #include "server/parts.h"
+#include "tests/sim/aligned.h"
 #include "tests/sim/standing.h"
 #include "tests/sim/world.h"
 
@@ -24,40 +25,7 @@
 
 #include <cmocka.h>
 
-enum { PARTIES = 3, LISTS = PARTIES + 1, SAID_MAX = 4096 };
-#define HOUR_US UINT64_C(3600000000)
-
-/* List 0 is the server's. */
-static const uint64_t ids[LISTS][ALIGNING_MAX] = {
-    {5, 1, 9, 3, 7, 2, 8}, {9, 2, 4, 1, 8}, {8, 1, 2, 9, 3, 6}, {2, 9, 10, 8, 1, 11}};
-static const uint32_t sizes[LISTS] = {7, 5, 6, 6};
 enum { COMMON = 4 }; /* 1, 2, 8, 9 */
-
-static struct sim_list *list_of(struct sim *s, int who)
-{
-    return who == SIM_SERVER ? &s->list : &s->party[who].list;
-}
-
-static struct sim *federation(const char *policy)
-{
-    const struct sim_options o = {.parties = PARTIES,
-                                  .stands = true,
-                                  .checkpoint_rounds = 2,
-                                  .party_sets = {"policy.align.min_result=1", policy}};
-    struct sim *s = sim_new(&o);
-
-    for (int who = SIM_SERVER; who < PARTIES; who++)
-        aligning_list(list_of(s, who), ids[who + 1], sizes[who + 1]);
-    return s;
-}
-
-static void play(struct sim *s, uint32_t chunk)
-{
-    const struct standing_job job = {.kind = STANDING_ALIGN, .chunk = chunk};
-
-    standing_play(s, &job);
-    sim_run(s, 2 * HOUR_US);
-}
 
 static bool has(const struct sim_list *l, uint64_t id)
 {
@@ -70,8 +38,8 @@ static bool has(const struct sim_list *l, uint64_t id)
 
 static bool in_all(struct sim *s, uint64_t id)
 {
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        if (!has(list_of(s, who), id))
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++) {
+        if (!has(aligned_list(s, who), id))
             return false;
     }
     return true;
@@ -80,7 +48,7 @@ static bool in_all(struct sim *s, uint64_t id)
 /* The common rows, each at one place, the same as `order` has them; which the first fills in. */
 static void expect_result(struct sim *s, int who, uint64_t order[ALIGNING_MAX])
 {
-    const struct sim_list *l = list_of(s, who);
+    const struct sim_list *l = aligned_list(s, who);
     uint32_t found = 0;
 
     assert_true(l->kept > 0);
@@ -105,7 +73,7 @@ static void expect_aligned(struct sim *s)
     uint64_t order[ALIGNING_MAX];
 
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (int who = SIM_SERVER; who < PARTIES; who++)
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++)
         expect_result(s, who, order);
 }
 
@@ -113,17 +81,17 @@ static void test_everybody_has_the_common_rows_in_one_order(void **state)
 {
     (void)state;
     for (uint32_t chunk = 1; chunk <= 8; chunk++) {
-        struct sim *s = federation(NULL);
+        struct sim *s = aligned_common(NULL);
 
-        play(s, chunk);
+        aligned_play(s, chunk, false);
         expect_aligned(s);
-        for (int who = SIM_SERVER; who < PARTIES; who++) {
-            assert_int_equal(list_of(s, who)->counted, 1);
-            assert_int_equal(list_of(s, who)->kept, 1);
+        for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++) {
+            assert_int_equal(aligned_list(s, who)->counted, 1);
+            assert_int_equal(aligned_list(s, who)->kept, 1);
         }
-        for (int who = 0; who < PARTIES; who++)
+        for (int who = 0; who < ALIGNED_PARTIES; who++)
             assert_int_equal(sim_party_end(s, (uint32_t)who)->outcome, OUTCOME_COMPLETED);
-        play(s, chunk); /* daemons that stand play another */
+        aligned_play(s, chunk, false); /* daemons that stand play another */
         expect_aligned(s);
         sim_free(s);
     }
@@ -131,73 +99,26 @@ static void test_everybody_has_the_common_rows_in_one_order(void **state)
 
 /* --- what is sent --- */
 
-static void hear_no_charge(struct sim *s, uint32_t party, const struct action_charge *c,
-                           void *owner)
-{
-    (void)s;
-    (void)party;
-    (void)c;
-    (void)owner;
-    fail_msg("an alignment charges no ledger");
-}
-
-static void hear_no_end(struct sim *s, int who, void *owner)
-{
-    (void)s;
-    (void)who;
-    (void)owner;
-}
-
-struct said {
-    struct {
-        int who;
-        enum wire_kind kind;
-        size_t entries, tag, tallies;
-        uint32_t to, step, common;
-    } at[SAID_MAX];
-    size_t n;
-};
-
-static void hear_sizes(struct sim *s, int who, uint32_t to, const struct wire_msg *m, void *owner)
-{
-    struct said *o = owner;
-
-    (void)s;
-    assert_true(o->n < SAID_MAX);
-    o->at[o->n].who = who;
-    o->at[o->n].to = who == SIM_SERVER ? to : 0;
-    o->at[o->n].kind = m->kind;
-    if (m->kind == WIRE_BATCH) {
-        o->at[o->n].entries = m->batch.entries.n;
-        o->at[o->n].tag = m->batch.tag.n;
-        o->at[o->n].tallies = m->batch.tallies.n;
-        o->at[o->n].step = m->batch.step;
-        o->at[o->n].common = m->batch.common;
-    }
-    o->n++;
-}
-
 /* Other ids, of which as many are common: all that anybody says has the same kinds, order and
  * sizes. */
 static void test_what_is_sent_hangs_on_sizes_alone(void **state)
 {
-    static struct said of[2];
+    static struct aligned_said of[2];
 
     (void)state;
     for (int k = 0; k < 2; k++) {
-        struct sim *s = federation(NULL);
+        struct sim *s = aligned_common(NULL);
 
-        memset(&of[k], 0, sizeof of[k]);
-        for (int who = SIM_SERVER; k == 1 && who < PARTIES; who++) {
+        for (int who = SIM_SERVER; k == 1 && who < ALIGNED_PARTIES; who++) {
             uint64_t other[ALIGNING_MAX];
-            const uint32_t n = sizes[who + 1];
+            const uint32_t n = aligned_sizes[who + 1];
 
             for (uint32_t i = 0; i < n; i++) /* four in common, in another place of each list */
                 other[i] = i < COMMON ? 1000 + i : (uint64_t)(who + 2) * 7777 + i;
-            aligning_list(list_of(s, who), other, n);
+            aligning_list(aligned_list(s, who), other, n);
         }
-        s->ear = (struct sim_ear){hear_sizes, hear_no_charge, hear_no_end, &of[k]};
-        play(s, 3);
+        s->ear = aligned_ear(&of[k]);
+        aligned_play(s, 3, false);
         expect_aligned(s);
         sim_free(s);
     }
@@ -208,7 +129,7 @@ static void test_what_is_sent_hangs_on_sizes_alone(void **state)
 /* What the server is given and passes on says nothing to it: no point of a party's list passes it
  * in a form that it has seen before, or could make of an id that it holds. */
 struct points {
-    uint8_t seen[SAID_MAX][ALIGN_POINT_BYTES];
+    uint8_t seen[ALIGNED_SAID_MAX][ALIGN_POINT_BYTES];
     size_t n;
     bool server;
 };
@@ -222,7 +143,7 @@ static void hear_points(struct sim *s, int who, uint32_t to, const struct wire_m
     if (m->kind != WIRE_BATCH || (who == SIM_SERVER) != p->server || m->batch.entries.n % 32 != 0)
         return;
     for (size_t at = 0; at < m->batch.entries.n; at += ALIGN_POINT_BYTES) {
-        assert_true(p->n < SAID_MAX);
+        assert_true(p->n < ALIGNED_SAID_MAX);
         memcpy(p->seen[p->n++], m->batch.entries.data + at, ALIGN_POINT_BYTES);
     }
 }
@@ -230,22 +151,22 @@ static void hear_points(struct sim *s, int who, uint32_t to, const struct wire_m
 static void test_nothing_that_a_party_sends_is_seen_twice(void **state)
 {
     static struct points p;
-    struct sim *s = federation(NULL);
+    struct sim *s = aligned_common(NULL);
 
     (void)state;
-    s->ear = (struct sim_ear){hear_points, hear_no_charge, hear_no_end, &p};
+    s->ear = (struct sim_ear){hear_points, aligned_no_charge, aligned_no_end, &p};
     for (int k = 0; k < 2; k++) {
-        play(s, 8);
+        aligned_play(s, 8, false);
         expect_aligned(s);
     }
-    assert_true(p.n > 2 * 6 * PARTIES);
+    assert_true(p.n > 2 * 6 * ALIGNED_PARTIES);
     /* All lists have the four common points at their end, in the collected form alone. */
     for (size_t i = 0; i < p.n; i++) {
         uint32_t times = 0;
 
         for (size_t j = 0; j < p.n; j++)
             times += memcmp(p.seen[i], p.seen[j], ALIGN_POINT_BYTES) == 0;
-        assert_true(times <= PARTIES);
+        assert_true(times <= ALIGNED_PARTIES);
     }
     sim_free(s);
 }
@@ -254,13 +175,13 @@ static void test_nothing_that_a_party_sends_is_seen_twice(void **state)
 
 static void expect_refused(struct sim *s, const char *word)
 {
-    play(s, 3);
+    aligned_play(s, 3, false);
     assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     if (strstr(sim_server_end(s)->error.text, word) == NULL)
         fail_msg("%s", sim_server_end(s)->error.text);
     assert_false(sim_server_end(s)->over);
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        assert_int_equal(list_of(s, who)->kept, 0);
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++) {
+        assert_int_equal(aligned_list(s, who)->kept, 0);
         assert_false(who >= 0 && sim_party_end(s, (uint32_t)who)->over);
     }
     sim_free(s);
@@ -268,45 +189,45 @@ static void expect_refused(struct sim *s, const char *word)
 
 static void test_a_policy_bounds_what_others_may_list(void **state)
 {
-    struct sim *s = federation("policy.align.max_ids=6");
+    struct sim *s = aligned_common("policy.align.max_ids=6");
 
     (void)state;
     expect_refused(s, "p1 refuses: policy.align.max_ids: server lists 7 ids, 6 are the most");
-    s = federation("policy.align.max_ids=7");
-    aligning_list(&s->party[1].list, ids[1], 8); /* the eighth is 0 */
+    s = aligned_common("policy.align.max_ids=7");
+    aligning_list(&s->party[1].list, aligned_ids[1], 8); /* the eighth is 0 */
     expect_refused(s, "p1 refuses: policy.align.max_ids: p2 lists 8 ids, 7 are the most");
 }
 
 static void test_too_few_common_rows_are_given_to_nobody(void **state)
 {
-    struct sim *s = federation("policy.align.min_result=5");
+    struct sim *s = aligned_common("policy.align.min_result=5");
 
     (void)state;
     s->list.result_min = 5;
     expect_refused(s, "policy.align.min_result: fewer rows in common than 5");
-    s = federation("policy.align.min_result=4");
+    s = aligned_common("policy.align.min_result=4");
     s->list.result_min = 4;
-    play(s, 3);
+    aligned_play(s, 3, false);
     expect_aligned(s);
     sim_free(s);
 }
 
 static void test_alignments_are_counted_before_anything_is_said(void **state)
 {
-    struct sim *s = federation(NULL);
+    struct sim *s = aligned_common(NULL);
 
     (void)state;
     s->party[2].list.times_max = 2;
-    play(s, 3);
-    play(s, 3);
+    aligned_play(s, 3, false);
+    aligned_play(s, 3, false);
     expect_aligned(s);
-    for (int who = SIM_SERVER; who < PARTIES; who++)
-        list_of(s, who)->kept = 0;
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++)
+        aligned_list(s, who)->kept = 0;
     expect_refused(s, "policy.align.max_alignments");
     /* A count that cannot be kept: this side says no hello. */
-    s = federation(NULL);
+    s = aligned_common(NULL);
     s->party[1].list.full = true;
-    play(s, 3);
+    aligned_play(s, 3, false);
     assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_int_equal(sim_sent(s, 1, WIRE_HELLO), 0);
     sim_free(s);
@@ -314,7 +235,7 @@ static void test_alignments_are_counted_before_anything_is_said(void **state)
 
 static void test_a_party_without_a_list_takes_no_part(void **state)
 {
-    struct sim *s = federation(NULL);
+    struct sim *s = aligned_common(NULL);
 
     (void)state;
     s->party[0].list.n = 0;
@@ -390,7 +311,7 @@ static void alter(struct wire_msg *m, void *owner)
 /* Nobody who is right ends with a result that is wrong: the job fails, or costs a generation. */
 static void tamper(int what, int from, int to, uint32_t nth, const char *word)
 {
-    struct sim *s = federation(NULL);
+    struct sim *s = aligned_common(NULL);
     struct change c = {.what = what, .s = s};
     uint64_t order[ALIGNING_MAX];
 
@@ -401,9 +322,9 @@ static void tamper(int what, int from, int to, uint32_t nth, const char *word)
                                   .nth = nth,
                                   .alter = alter,
                                   .owner = &c});
-    play(s, 8);
+    aligned_play(s, 8, false);
     if (sim_server_end(s)->outcome == OUTCOME_COMPLETED) {
-        for (int who = SIM_SERVER; who < PARTIES; who++)
+        for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++)
             expect_result(s, who, order);
         if (word != NULL)
             fail_msg("%d of %d at %u passed unseen", what, from, nth);
@@ -436,7 +357,7 @@ static void test_a_server_cannot_give_places_as_it_likes(void **state)
 {
     (void)state;
     /* Party p1 holds list 2 at that step, p2 list 3, p3 the server's. */
-    for (int to = 0; to < PARTIES; to++) {
+    for (int to = 0; to < ALIGNED_PARTIES; to++) {
         tamper(SWAPPED, SIM_SERVER, to, 7, "step 6 of the alignment: server:");
         tamper(ZEROS, SIM_SERVER, to, 7, "step 6 of the alignment: server:");
     }
@@ -451,7 +372,7 @@ static void test_a_server_cannot_give_places_as_it_likes(void **state)
 static void test_a_server_that_tells_two_stories_is_found(void **state)
 {
     (void)state;
-    for (int to = 0; to < PARTIES; to++)
+    for (int to = 0; to < ALIGNED_PARTIES; to++)
         tamper(BIT_OF_ENTRIES, SIM_SERVER, to, 6, "does not open");
     tamper(OTHER_KEY, SIM_SERVER, 1, 2,
            "p2 refuses: step 2 of the alignment: what p1 sealed does not open");
@@ -480,14 +401,14 @@ static void test_a_batch_that_comes_twice_is_refused(void **state)
     (void)state;
     for (int from = SIM_SERVER; from < 1; from++) {
         for (uint32_t nth = 1; nth <= 8; nth += 3) {
-            struct sim *s = federation(NULL);
+            struct sim *s = aligned_common(NULL);
 
             sim_rule(s, (struct sim_rule){.act = SIM_REPEAT,
                                           .from = from,
                                           .party = from == SIM_SERVER ? 1 : SIM_ANY,
                                           .kind = WIRE_BATCH,
                                           .nth = nth});
-            play(s, 8);
+            aligned_play(s, 8, false);
             /* It costs a generation, or the job. */
             assert_true(sim_server_end(s)->outcome != OUTCOME_COMPLETED ||
                         sim_server_report(s)->presence.generation > 1);

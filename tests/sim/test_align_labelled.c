@@ -11,6 +11,7 @@
 #include "common/base/check.h"
 #include "party/core.h"
 #include "server/parts.h"
+#include "tests/sim/aligned.h"
 #include "tests/sim/standing.h"
 #include "tests/sim/world.h"
 
@@ -23,39 +24,19 @@
 
 #include <cmocka.h>
 
-enum { PARTIES = 3, LISTS = PARTIES + 1, SAID_MAX = 4096 };
-#define HOUR_US UINT64_C(3600000000)
-
 /* List 0 is the server's: of it p1 has three rows, p2 five, p3 none. */
-static const uint64_t ids[LISTS][ALIGNING_MAX] = {
+static const uint64_t ids[ALIGNED_LISTS][ALIGNING_MAX] = {
     {5, 1, 9, 3, 7, 2, 8}, {9, 20, 4, 1, 8}, {8, 1, 2, 9, 3, 6}, {30, 31, 10, 32, 33, 11}};
-static const uint32_t sizes[LISTS] = {7, 5, 6, 6};
-
-static struct sim_list *list_of(struct sim *s, int who)
-{
-    return who == SIM_SERVER ? &s->list : &s->party[who].list;
-}
 
 static struct sim *federation(const char *policy)
 {
     const struct sim_options o = {
-        .parties = PARTIES,
+        .parties = ALIGNED_PARTIES,
         .stands = true,
         .party_sets = {"policy.align.rows=[labelled]",
                        policy == NULL ? "policy.align.min_result=7" : policy}};
-    struct sim *s = sim_new(&o);
 
-    for (int who = SIM_SERVER; who < PARTIES; who++)
-        aligning_list(list_of(s, who), ids[who + 1], sizes[who + 1]);
-    return s;
-}
-
-static void play(struct sim *s, uint32_t chunk, bool labelled)
-{
-    const struct standing_job job = {.kind = STANDING_ALIGN, .chunk = chunk, .labelled = labelled};
-
-    standing_play(s, &job);
-    sim_run(s, 2 * HOUR_US);
+    return aligned_new(&o, ids);
 }
 
 static void expect_places(struct sim *s)
@@ -63,8 +44,8 @@ static void expect_places(struct sim *s)
     uint64_t at[ALIGNING_MAX] = {0};
 
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        const struct sim_list *l = list_of(s, who);
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++) {
+        const struct sim_list *l = aligned_list(s, who);
 
         assert_true(l->kept > 0);
         assert_memory_equal(l->transcript, s->list.transcript, sizeof l->transcript);
@@ -90,84 +71,37 @@ static void test_each_side_has_its_own_rows_in_the_order_of_the_labels(void **st
     for (uint32_t chunk = 1; chunk <= 8; chunk++) {
         struct sim *s = federation(NULL);
 
-        play(s, chunk, true);
+        aligned_play(s, chunk, true);
         expect_places(s);
-        play(s, chunk, true); /* daemons that stand play another */
+        aligned_play(s, chunk, true); /* daemons that stand play another */
         expect_places(s);
-        for (int who = SIM_SERVER; who < PARTIES; who++)
-            assert_int_equal(list_of(s, who)->kept, 2);
+        for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++)
+            assert_int_equal(aligned_list(s, who)->kept, 2);
         sim_free(s);
     }
 }
 
 /* --- what is sent --- */
 
-struct said {
-    struct {
-        int who;
-        enum wire_kind kind;
-        size_t entries, tag, tallies;
-        uint32_t to, step, common;
-    } at[SAID_MAX];
-    size_t n;
-};
-
-static void hear_sizes(struct sim *s, int who, uint32_t to, const struct wire_msg *m, void *owner)
-{
-    struct said *o = owner;
-
-    (void)s;
-    assert_true(o->n < SAID_MAX);
-    o->at[o->n].who = who;
-    o->at[o->n].to = who == SIM_SERVER ? to : 0;
-    o->at[o->n].kind = m->kind;
-    if (m->kind == WIRE_BATCH) {
-        o->at[o->n].entries = m->batch.entries.n;
-        o->at[o->n].tag = m->batch.tag.n;
-        o->at[o->n].tallies = m->batch.tallies.n;
-        o->at[o->n].step = m->batch.step;
-        o->at[o->n].common = m->batch.common;
-    }
-    o->n++;
-}
-
-static void hear_no_charge(struct sim *s, uint32_t party, const struct action_charge *c,
-                           void *owner)
-{
-    (void)s;
-    (void)party;
-    (void)c;
-    (void)owner;
-    fail_msg("an alignment charges no ledger");
-}
-
-static void hear_no_end(struct sim *s, int who, void *owner)
-{
-    (void)s;
-    (void)who;
-    (void)owner;
-}
-
 /* Some rows are found, none, all that there are: everything that is said has the same kinds, order
  * and sizes. */
 static void test_what_is_sent_hangs_on_the_lengths_of_lists_alone(void **state)
 {
-    static struct said of[3];
+    static struct aligned_said of[3];
 
     (void)state;
     for (uint32_t k = 0; k < 3; k++) {
         struct sim *s = federation(NULL);
 
-        memset(&of[k], 0, sizeof of[k]);
-        for (int who = 0; k > 0 && who < PARTIES; who++) {
+        for (int who = 0; k > 0 && who < ALIGNED_PARTIES; who++) {
             uint64_t other[ALIGNING_MAX];
 
-            for (uint32_t i = 0; i < sizes[who + 1]; i++)
+            for (uint32_t i = 0; i < aligned_sizes[who + 1]; i++)
                 other[i] = k == 1 ? 1000 + i : ids[0][i];
-            aligning_list(list_of(s, who), other, sizes[who + 1]);
+            aligning_list(aligned_list(s, who), other, aligned_sizes[who + 1]);
         }
-        s->ear = (struct sim_ear){hear_sizes, hear_no_charge, hear_no_end, &of[k]};
-        play(s, 3, true);
+        s->ear = aligned_ear(&of[k]);
+        aligned_play(s, 3, true);
         expect_places(s);
         sim_free(s);
         assert_int_equal(of[k].n, of[0].n);
@@ -176,7 +110,7 @@ static void test_what_is_sent_hangs_on_the_lengths_of_lists_alone(void **state)
 }
 
 struct points {
-    uint8_t given[SAID_MAX][ALIGN_POINT_BYTES], told[8 * ALIGN_PREFIX_BYTES];
+    uint8_t given[ALIGNED_SAID_MAX][ALIGN_POINT_BYTES], told[8 * ALIGN_PREFIX_BYTES];
     size_t n;
 };
 
@@ -193,7 +127,7 @@ static void hear_points(struct sim *s, int who, uint32_t to, const struct wire_m
         memcpy(p->told, m->batch.entries.data, m->batch.entries.n);
     }
     for (size_t at = 0; who != SIM_SERVER && at < m->batch.entries.n; at += ALIGN_POINT_BYTES) {
-        assert_true(p->n < SAID_MAX);
+        assert_true(p->n < ALIGNED_SAID_MAX);
         memcpy(p->given[p->n++], m->batch.entries.data + at, ALIGN_POINT_BYTES);
     }
 }
@@ -204,8 +138,8 @@ static void test_the_server_cannot_find_a_partys_rows_among_those_that_it_tells(
     struct sim *s = federation(NULL);
 
     (void)state;
-    s->ear = (struct sim_ear){hear_points, hear_no_charge, hear_no_end, &p};
-    play(s, 8, true);
+    s->ear = (struct sim_ear){hear_points, aligned_no_charge, aligned_no_end, &p};
+    aligned_play(s, 8, true);
     expect_places(s);
     assert_true(told_in_order(p.told, 7) && p.told[0] + p.told[1] > 0);
     assert_int_equal(p.n, 3 * (7 + 5 + 6 + 6)); /* each list, but for what it gives p1 itself */
@@ -218,13 +152,13 @@ static void test_the_server_cannot_find_a_partys_rows_among_those_that_it_tells(
 
 static void expect_refused(struct sim *s, bool labelled, const char *word)
 {
-    play(s, 3, labelled);
+    aligned_play(s, 3, labelled);
     assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     if (strstr(sim_server_end(s)->error.text, word) == NULL)
         fail_msg("%s", sim_server_end(s)->error.text);
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        assert_int_equal(list_of(s, who)->kept, 0);
-        assert_int_equal(list_of(s, who)->counted, 0);
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++) {
+        assert_int_equal(aligned_list(s, who)->kept, 0);
+        assert_int_equal(aligned_list(s, who)->counted, 0);
         assert_false(who >= 0 && sim_party_end(s, (uint32_t)who)->over);
     }
     sim_free(s);

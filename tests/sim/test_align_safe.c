@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "party/core.h"
 #include "server/parts.h"
+#include "tests/sim/aligned.h"
 #include "tests/sim/standing.h"
 #include "tests/sim/world.h"
 
@@ -17,48 +18,16 @@
 
 #include <cmocka.h>
 
-enum { PARTIES = 3, LISTS = PARTIES + 1, LAST = PARTIES - 1 };
-#define HOUR_US UINT64_C(3600000000)
-
-/* List 0 is the server's; 1, 2, 8 and 9 are common. */
-static const uint64_t ids[LISTS][ALIGNING_MAX] = {
-    {5, 1, 9, 3, 7, 2, 8}, {9, 2, 4, 1, 8}, {8, 1, 2, 9, 3, 6}, {2, 9, 10, 8, 1, 11}};
-static const uint32_t sizes[LISTS] = {7, 5, 6, 6};
-
-static struct sim_list *list_of(struct sim *s, int who)
-{
-    return who == SIM_SERVER ? &s->list : &s->party[who].list;
-}
-
-static struct sim *federation(const char *policy)
-{
-    const struct sim_options o = {.parties = PARTIES,
-                                  .stands = true,
-                                  .checkpoint_rounds = 2,
-                                  .party_sets = {"policy.align.min_result=1", policy}};
-    struct sim *s = sim_new(&o);
-
-    for (int who = SIM_SERVER; who < PARTIES; who++)
-        aligning_list(list_of(s, who), ids[who + 1], sizes[who + 1]);
-    return s;
-}
-
-static void play(struct sim *s, uint32_t chunk)
-{
-    const struct standing_job job = {.kind = STANDING_ALIGN, .chunk = chunk};
-
-    standing_play(s, &job);
-    sim_run(s, 2 * HOUR_US);
-}
+enum { LAST = ALIGNED_PARTIES - 1 };
 
 static void expect_refused(struct sim *s, uint32_t chunk, const char *word)
 {
-    play(s, chunk);
+    aligned_play(s, chunk, false);
     assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     if (strstr(sim_server_end(s)->error.text, word) == NULL)
         fail_msg("%s", sim_server_end(s)->error.text);
-    for (int who = SIM_SERVER; who < PARTIES; who++)
-        assert_int_equal(list_of(s, who)->kept, 0);
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++)
+        assert_int_equal(aligned_list(s, who)->kept, 0);
 }
 
 /* --- how many are common --- */
@@ -106,28 +75,28 @@ static void listen(struct sim *s, struct heard *h)
  * says not even how many ids it has; of fewer nobody hears how many they are. */
 static void test_how_many_are_common_is_told_to_nobody_where_they_are_too_few(void **state)
 {
-    struct sim *s = federation("policy.align.min_result=5");
+    struct sim *s = aligned_common("policy.align.min_result=5");
     struct heard h;
 
     (void)state;
     listen(s, &h);
     s->list.result_min = 4;
     expect_refused(s, 3, "policy.align.min_result: server tells how many rows are common where");
-    for (uint32_t p = 0; p < PARTIES; p++)
+    for (uint32_t p = 0; p < ALIGNED_PARTIES; p++)
         assert_int_equal(sim_sent(s, (int)p, WIRE_HELLO), 0);
     assert_false(h.told);
     sim_free(s);
-    s = federation("policy.align.min_result=5");
+    s = aligned_common("policy.align.min_result=5");
     listen(s, &h);
     s->list.result_min = 5;
     expect_refused(s, 3, "policy.align.min_result: fewer rows in common than 5");
     assert_true(h.answered > 0);
     assert_false(h.told);
     sim_free(s);
-    s = federation("policy.align.min_result=4");
+    s = aligned_common("policy.align.min_result=4");
     listen(s, &h);
     s->list.result_min = 4;
-    play(s, 3);
+    aligned_play(s, 3, false);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     assert_true(h.told);
     sim_free(s);
@@ -142,7 +111,7 @@ static void tell_one_less(struct wire_msg *m, void *owner)
 /* A server that tells of fewer all the same gets no place back. */
 static void test_a_party_gives_no_place_back_where_fewer_are_told(void **state)
 {
-    struct sim *s = federation("policy.align.min_result=4");
+    struct sim *s = aligned_common("policy.align.min_result=4");
 
     (void)state;
     s->list.result_min = 4;
@@ -160,15 +129,15 @@ static void test_a_party_gives_no_place_back_where_fewer_are_told(void **state)
 
 static void test_the_others_may_list_only_so_many_together(void **state)
 {
-    struct sim *s = federation("policy.align.max_ids_of_all=18");
+    struct sim *s = aligned_common("policy.align.max_ids_of_all=18");
 
     (void)state;
     /* p1 has 5 ids, so that the others list 19; p2 and p3 have 6, and hear of 18. */
     expect_refused(s, 3, "p1 refuses: policy.align.max_ids_of_all: the others list 19 ids, 18");
-    assert_int_equal(list_of(s, 0)->counted, 0);
+    assert_int_equal(aligned_list(s, 0)->counted, 0);
     sim_free(s);
-    s = federation("policy.align.max_ids_of_all=19");
-    play(s, 3);
+    s = aligned_common("policy.align.max_ids_of_all=19");
+    aligned_play(s, 3, false);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
     sim_free(s);
 }
@@ -176,7 +145,7 @@ static void test_the_others_may_list_only_so_many_together(void **state)
 /* Sizes that a party says are no reason for the server to fall over. */
 static void test_more_steps_than_there_may_be_are_refused(void **state)
 {
-    struct sim *s = federation("policy.align.max_ids=16777216");
+    struct sim *s = aligned_common("policy.align.max_ids=16777216");
 
     (void)state;
     s->party[1].list.n = ALIGN_IDS_MAX;
@@ -190,21 +159,21 @@ static void test_more_steps_than_there_may_be_are_refused(void **state)
  * has made of another's list leaves with the answer to step 3, the fourth. */
 static void cut_at(uint32_t nth, enum sim_act act, uint32_t want)
 {
-    struct sim *s = federation(NULL);
+    struct sim *s = aligned_common(NULL);
 
     sim_rule(s,
              (struct sim_rule){.act = act, .from = 1, .party = 1, .kind = WIRE_BATCH, .nth = nth});
-    play(s, 4);
+    aligned_play(s, 4, false);
     if (sim_server_end(s)->outcome != OUTCOME_COMPLETED)
-        play(s, 4);
+        aligned_play(s, 4, false);
     assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        const struct sim_list *l = list_of(s, who);
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++) {
+        const struct sim_list *l = aligned_list(s, who);
 
         assert_true(l->begun >= 2);
         assert_true(l->counted >= 1 && l->counted <= want);
     }
-    assert_int_equal(list_of(s, 1)->counted, want);
+    assert_int_equal(aligned_list(s, 1)->counted, want);
     sim_free(s);
 }
 
@@ -224,17 +193,17 @@ static void test_those_that_break_off_before_anything_can_be_compared_do_not_cou
 /* Whoever cannot note that something will be told tells nothing. */
 static void test_what_cannot_be_counted_is_not_said(void **state)
 {
-    for (int who = SIM_SERVER; who < PARTIES; who++) {
-        struct sim *s = federation(NULL);
+    for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++) {
+        struct sim *s = aligned_common(NULL);
         struct heard h;
 
         (void)state;
         listen(s, &h);
-        list_of(s, who)->full_later = true;
-        play(s, 8);
+        aligned_list(s, who)->full_later = true;
+        aligned_play(s, 8, false);
         assert_int_not_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
-        assert_int_equal(list_of(s, who)->counted, 0);
-        assert_true(list_of(s, who)->begun > 0);
+        assert_int_equal(aligned_list(s, who)->counted, 0);
+        assert_true(aligned_list(s, who)->begun > 0);
         if (who != SIM_SERVER) /* one answer a stage: that to the second is not there */
             assert_int_equal(sim_sent(s, who, WIRE_BATCH) % 2, 1);
         assert_false(h.told);
@@ -280,8 +249,8 @@ static void test_a_server_that_lies_to_one_party_alone_is_found_before_places_go
     static uint8_t prefixes[4096], places[4096];
 
     (void)state;
-    for (int to = 0; to < PARTIES; to++) {
-        struct sim *s = federation(NULL);
+    for (int to = 0; to < ALIGNED_PARTIES; to++) {
+        struct sim *s = aligned_common(NULL);
         const struct sim_rule lie = {
             .act = SIM_ALTER, .from = SIM_SERVER, .party = to, .kind = WIRE_BATCH};
         struct sim_rule told = lie, given = lie;
@@ -295,7 +264,7 @@ static void test_a_server_that_lies_to_one_party_alone_is_found_before_places_go
         sim_rule(s, told);
         sim_rule(s, given);
         expect_refused(s, 8, "step 6 of the alignment: what p");
-        for (int who = 0; who < PARTIES; who++)
+        for (int who = 0; who < ALIGNED_PARTIES; who++)
             assert_true(sim_sent(s, who, WIRE_BATCH) <= 7);
         assert_int_equal(sim_sent(s, to, WIRE_BATCH), 6); /* it hears of it itself */
         sim_free(s);
@@ -306,7 +275,7 @@ static void flip_word(struct wire_msg *m, void *owner)
 {
     uint8_t *copy = owner;
 
-    CHECK(m->batch.tag.n == (size_t)(PARTIES - 1) * WIRE_TAG_BYTES);
+    CHECK(m->batch.tag.n == (size_t)(ALIGNED_PARTIES - 1) * WIRE_TAG_BYTES);
     memcpy(copy, m->batch.tag.data, m->batch.tag.n);
     copy[m->batch.tag.n - 1] ^= 1;
     m->batch.tag.data = copy;
@@ -324,7 +293,7 @@ static void test_no_word_is_altered_or_left_out(void **state)
     static uint8_t copy[4096];
 
     (void)state;
-    for (int from = SIM_SERVER; from < PARTIES; from++) {
+    for (int from = SIM_SERVER; from < ALIGNED_PARTIES; from++) {
         struct sim_rule r = {.act = SIM_ALTER,
                              .from = from,
                              .party = from == SIM_SERVER ? LAST : SIM_ANY,
@@ -332,12 +301,12 @@ static void test_no_word_is_altered_or_left_out(void **state)
                              .nth = from == SIM_SERVER ? 7 : 6,
                              .alter = flip_word,
                              .owner = copy};
-        struct sim *s = federation(NULL);
+        struct sim *s = aligned_common(NULL);
 
         sim_rule(s, r);
         expect_refused(s, 8, "does not open");
         sim_free(s);
-        s = federation(NULL);
+        s = aligned_common(NULL);
         r.alter = drop_word;
         sim_rule(s, r);
         expect_refused(s, 8, from == SIM_SERVER ? "step 6" : "no answer to step 5");
