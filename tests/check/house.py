@@ -56,7 +56,7 @@ FOREIGN = {
                   'server/control.c', 'server/serve/words.[ch]', 'server/serve/figures.c',
                   'deploy/tools/*', 'tests/unit/*', 'tests/sim/*', 'tests/fuzz/fuzz_request.c'),
     'sqlite3.h': ('common/privacy/ledger*', 'common/data/sqlite.c', 'tests/unit/privacy/*',
-                  'tests/unit/data/*', 'tests/unit/daemon/test_idlist_hostile.c'),
+                  'tests/unit/data/*', 'tests/unit/daemon/test_idlist_hostile.c', 'tests/lib/scratch.c'),
     'utf8proc.h': ('common/data/normal.c',),
     'zlib.h': ('common/data/stream.c', 'tests/lib/scratch.c'),
     'zstd*.h': ('common/data/unzstd.c', 'tests/unit/data/*'),

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sqlite3.h>
 #include <zlib.h>
 
 enum { PATHS = 4, DIR_MAX = 1024 };
@@ -79,5 +80,22 @@ const char *scratch_write_gzip(const char *name, const void *bytes, size_t n)
     CHECK(f != NULL && n <= INT_MAX);
     CHECK(n == 0 || gzwrite(f, bytes, (unsigned)n) == (int)n);
     CHECK(gzclose(f) == Z_OK);
+    return path;
+}
+
+const char *scratch_write_sqlite(const char *name, const char *statements)
+{
+    const char *path = scratch_path(name);
+    sqlite3 *db;
+
+    unlink(path);
+    CHECK(sqlite3_open(path, &db) == SQLITE_OK);
+    sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 30);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1 << 30);
+    if (sqlite3_exec(db, statements, NULL, NULL, NULL) != SQLITE_OK) {
+        fprintf(stderr, "%s: %s\n", name, sqlite3_errmsg(db));
+        abort();
+    }
+    CHECK(sqlite3_close(db) == SQLITE_OK);
     return path;
 }

@@ -14,5 +14,7 @@ const char *scratch_path(const char *name);
 const char *scratch_write(const char *name, const void *bytes, size_t n);
 const char *scratch_write_text(const char *name, const char *text);
 const char *scratch_write_gzip(const char *name, const void *bytes, size_t n);
+/* A new SQLite file, of what the statements make. */
+const char *scratch_write_sqlite(const char *name, const char *statements);
 
 #endif

@@ -176,19 +176,6 @@ static void test_an_id_has_256_bytes_and_no_more(void **state)
 
 /* --- statements --- */
 
-static const char *database(const char *statements)
-{
-    const char *path = scratch_path("ids.db");
-    sqlite3 *db;
-
-    unlink(path);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, statements, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s", sqlite3_errmsg(db));
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    return path;
-}
-
 static uint64_t digest_of(const char *path)
 {
     FILE *f = fopen(path, "rb");
@@ -206,10 +193,11 @@ static uint64_t digest_of(const char *path)
 /* Names and cells that are statements are names and cells. */
 static void test_statements_in_names_and_cells_are_not_done(void **state)
 {
-    const char *path = database("CREATE TABLE \"x\"\"; DROP TABLE t; --'); DELETE FROM t; /*\" ("
-                                "\"x\"\"; DROP TABLE t; --'); DELETE FROM t; /*\" TEXT, z);"
-                                "INSERT INTO \"x\"\"; DROP TABLE t; --'); DELETE FROM t; /*\" "
-                                "VALUES ('''; DROP TABLE t; --', 1), ('\"); --', 2)");
+    const char *path = scratch_write_sqlite(
+        "ids.db", "CREATE TABLE \"x\"\"; DROP TABLE t; --'); DELETE FROM t; /*\" ("
+                  "\"x\"\"; DROP TABLE t; --'); DELETE FROM t; /*\" TEXT, z);"
+                  "INSERT INTO \"x\"\"; DROP TABLE t; --'); DELETE FROM t; /*\" "
+                  "VALUES ('''; DROP TABLE t; --', 1), ('\"); --', 2)");
     struct config_align c = rule(path);
     const uint64_t before = digest_of(path);
     struct error err = {0};
@@ -242,7 +230,7 @@ static void test_cells_that_are_no_ids_are_refused_with_their_row(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        const struct config_align c = rule(database(tables[i].statements));
+        const struct config_align c = rule(scratch_write_sqlite("ids.db", tables[i].statements));
 
         expect_refused(&c, tables[i].words);
     }
@@ -258,7 +246,7 @@ static void test_a_cell_of_a_database_without_end_is_refused_in_bounded_memory(v
 
     (void)state;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        const struct config_align c = rule(database(tables[i]));
+        const struct config_align c = rule(scratch_write_sqlite("ids.db", tables[i]));
 
         sqlite3_release_memory(INT32_MAX);
         expect_refused_small(&c, "ids.db");

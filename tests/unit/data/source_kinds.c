@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <postgresql/libpq-fe.h>
-#include <sqlite3.h>
 #include <zstd.h>
 #include <cmocka.h>
 
@@ -134,27 +133,13 @@ static char *as_sql(const struct source_rows *r)
     return text;
 }
 
-static void run_sqlite(const char *statements)
-{
-    sqlite3 *db;
-    char *why = NULL;
-
-    assert_int_equal(sqlite3_open(scratch_path("t.db"), &db), SQLITE_OK);
-    sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 30);
-    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1 << 30);
-    if (sqlite3_exec(db, statements, NULL, NULL, &why) != SQLITE_OK)
-        fail_msg("%s", why);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
 static const char *put_sqlite(const struct source_rows *r)
 {
     char *text = as_sql(r);
+    const char *path = scratch_write_sqlite("t.db", text);
 
-    unlink(scratch_path("t.db"));
-    run_sqlite(text);
     free(text);
-    return scratch_path("t.db");
+    return path;
 }
 
 static const char *path_of(const char *kind, const char *table)

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sqlite3.h>
 #include <cmocka.h>
 
 static struct error err;
@@ -39,18 +38,6 @@ static int find_driver(void **state)
              driver, scratch_path("t.db"), driver);
     setenv("ODBCINI", scratch_write_text("odbc.ini", text), 1);
     return 0;
-}
-
-static void sql(const char *statements)
-{
-    sqlite3 *db;
-    char *why = NULL;
-
-    unlink(scratch_path("t.db"));
-    assert_int_equal(sqlite3_open(scratch_path("t.db"), &db), SQLITE_OK);
-    if (sqlite3_exec(db, statements, NULL, NULL, &why) != SQLITE_OK)
-        fail_msg("%s", why);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 static enum status read_path(struct table *t, struct schema *s, const char *path)
@@ -82,7 +69,9 @@ static void test_numbers_texts_and_times_are_read(void **state)
     (void)state;
     if (!there)
         skip();
-    sql("CREATE TABLE a (id bigint, r real, d date, ts timestamp, v varchar(9)); INSERT INTO a "
+    (void)scratch_write_sqlite(
+        "t.db",
+        "CREATE TABLE a (id bigint, r real, d date, ts timestamp, v varchar(9)); INSERT INTO a "
         "VALUES (9007199254740993, 0.1, '2000-01-02', '2000-01-02 12:00:00', 'v'), (7, NULL, NULL, "
         "NULL, NULL)");
     if (read_path(&t, &s, "odbc:trial/a") != STATUS_OK)
@@ -106,7 +95,7 @@ static void test_what_is_not_there_is_one_line(void **state)
     if (!there)
         skip();
     refused("odbc:away/a", "ODBC: ");
-    sql("CREATE TABLE a (id int, x int)");
+    (void)scratch_write_sqlite("t.db", "CREATE TABLE a (id int, x int)");
     refused("odbc:trial/b", "odbc:trial/b: ODBC");
     refused("odbc:trial/a", "no rows below the header");
 }
@@ -116,9 +105,12 @@ static void test_what_is_no_cell_is_refused_with_its_row(void **state)
     (void)state;
     if (!there)
         skip();
-    sql("CREATE TABLE a (id int, x blob); INSERT INTO a VALUES (1, x'00')");
+    (void)scratch_write_sqlite("t.db",
+                               "CREATE TABLE a (id int, x blob); INSERT INTO a VALUES (1, x'00')");
     refused("odbc:trial/a", "column 2 \"x\": binary data");
-    sql("CREATE TABLE a (id int, x date); INSERT INTO a VALUES (1, '2000-01-01'), (2, 'never')");
+    (void)scratch_write_sqlite(
+        "t.db",
+        "CREATE TABLE a (id int, x date); INSERT INTO a VALUES (1, '2000-01-01'), (2, 'never')");
     refused("odbc:trial/a", "odbc:trial/a:2: column 2 \"x\": ");
     assert_null(strstr(err.text, "never"));
 }
@@ -132,7 +124,9 @@ static void test_a_row_has_a_limit_and_up_to_it_comes_whole(void **state)
     (void)state;
     if (!there)
         skip();
-    sql("CREATE TABLE a (id int, x text, y text); INSERT INTO a VALUES (1, printf('%.4000c', 'p'), "
+    (void)scratch_write_sqlite(
+        "t.db",
+        "CREATE TABLE a (id int, x text, y text); INSERT INTO a VALUES (1, printf('%.4000c', 'p'), "
         "printf('%.4000c', 'q')), (2, '', NULL), (3, printf('%.9000c', 'p'), 'y')");
     assert_int_equal(source_open(&s, "odbc:trial/a", &o, &err), STATUS_OK);
     assert_int_equal(source_next(&s, &more, &err), STATUS_OK);

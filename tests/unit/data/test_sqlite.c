@@ -18,19 +18,6 @@
 
 static struct error err;
 
-static const char *database(const char *statements)
-{
-    const char *path = scratch_path("t.db");
-    sqlite3 *db;
-
-    unlink(path);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, statements, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s", sqlite3_errmsg(db));
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    return path;
-}
-
 static enum status read_from(struct table *t, struct schema *s, const char *path, const char *name)
 {
     const struct intake_want any = {.source.table = name, .limits = &INTAKE_LIMITS};
@@ -48,9 +35,11 @@ static void test_a_database_reads_as_the_csv_of_its_rows(void **state)
     (void)state;
     assert_int_equal(read_from(&t, &first, scratch_write_text("t.csv", csv), NULL), STATUS_OK);
     if (read_from(&u, &second,
-                  database("CREATE TABLE people (id INTEGER, a REAL, b TEXT, c);"
-                           "INSERT INTO people VALUES (7, 1.5, 'x', NULL), (9007199254740993, -2, "
-                           "'y, z', '2'), (3, NULL, NULL, 1000.0)"),
+                  scratch_write_sqlite(
+                      "t.db",
+                      "CREATE TABLE people (id INTEGER, a REAL, b TEXT, c);"
+                      "INSERT INTO people VALUES (7, 1.5, 'x', NULL), (9007199254740993, -2, "
+                      "'y, z', '2'), (3, NULL, NULL, 1000.0)"),
                   NULL) != STATUS_OK)
         fail_msg("%s", err.text);
     assert_true(t.rows == 3 && u.rows == 3 && t.cols == 3 && u.cols == 3);
@@ -71,7 +60,8 @@ static void refused(const char *statements, const char *table, const char *expec
     struct schema s = {0};
     struct table t;
 
-    assert_int_equal(read_from(&t, &s, database(statements), table), STATUS_DATA);
+    assert_int_equal(read_from(&t, &s, scratch_write_sqlite("t.db", statements), table),
+                     STATUS_DATA);
     if (strstr(err.text, expected) == NULL)
         fail_msg("%s", err.text);
     assert_true(t.x == NULL && s.n == 0);
@@ -91,7 +81,7 @@ static void test_which_table_is_said_where_there_are_several(void **state)
     refused(TWO, NULL, "t.db: several tables: say which one");
     refused(TWO, "c", "t.db: no table \"c\"");
     refused(TWO, "a\"; DROP TABLE a; --", "t.db: no table \"a\"; DROP TABLE a; --\"");
-    assert_int_equal(read_from(&t, &s, database(TWO), "b"), STATUS_OK);
+    assert_int_equal(read_from(&t, &s, scratch_write_sqlite("t.db", TWO), "b"), STATUS_OK);
     assert_true(t.x[0] == 3 && strcmp(t.names, "y") == 0);
     table_deinit(&t);
     schema_deinit(&s);
@@ -122,8 +112,9 @@ static void test_half_a_database_is_refused(void **state)
     struct schema s = {0};
     struct table t;
     FILE *f =
-        fopen(database("CREATE TABLE a (id, x); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
-                       "SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO a SELECT i, i FROM n"),
+        fopen(scratch_write_sqlite(
+                  "t.db", "CREATE TABLE a (id, x); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+                          "SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO a SELECT i, i FROM n"),
               "rb");
     size_t n = fread(bytes, 1, sizeof bytes, f);
 
@@ -146,7 +137,7 @@ static enum status read_view(struct table *t, struct schema *s, const char *stat
     const struct intake_want any = {.source.steps_max = 1 << 20, .limits = &INTAKE_LIMITS};
 
     err = (struct error){0};
-    return intake_read(t, s, database(statements), &any, &err);
+    return intake_read(t, s, scratch_write_sqlite("t.db", statements), &any, &err);
 }
 
 static void test_a_view_that_never_yields_is_given_up(void **state)
@@ -227,7 +218,7 @@ static void test_of_a_file_in_wal_mode_nothing_is_written(void **state)
         struct schema s = {0};
         struct table t;
 
-        assert_int_equal(rename(database(WAL), scratch_path(names[i])), 0);
+        assert_int_equal(rename(scratch_write_sqlite("t.db", WAL), scratch_path(names[i])), 0);
         if (read_from(&t, &s, scratch_path(names[i]), NULL) != STATUS_OK)
             fail_msg("%s", err.text);
         assert_true(t.rows == 1 && t.x[0] == 2);
@@ -265,7 +256,8 @@ static void test_what_is_in_a_log_only_is_read_too(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        sqlite3 *db = open_to_write(database(WAL), "INSERT INTO a VALUES (3, 4)");
+        sqlite3 *db =
+            open_to_write(scratch_write_sqlite("t.db", WAL), "INSERT INTO a VALUES (3, 4)");
         struct schema s = {0};
         struct table t;
 
@@ -287,7 +279,7 @@ static void changes_meanwhile(const char *name, bool stays)
     sqlite3 *db;
     bool more;
 
-    database(WAL);
+    scratch_write_sqlite("t.db", WAL);
     assert_int_equal(source_open(&s, scratch_path(name), &o, &err), STATUS_OK);
     assert_int_equal(source_next(&s, &more, &err), STATUS_OK);
     assert_true(more);
