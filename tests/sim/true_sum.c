@@ -194,8 +194,8 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
     const struct party_session *p = s->party[party].session;
     const struct party_task *task = &inside(p)->round.task;
     const struct nn_net *net = &inside(p)->learner.bottom.net;
-    const float *x = left_out(p, party) ? t->nothing : net->layer[net->spec.layers - 1].y;
     struct codes *c = &t->of[party];
+    const float *x;
     uint8_t key[RNG_KEY_BYTES];
     uint64_t place = task->purpose == PURPOSE_TRAIN ? task->place : task->sweep << 32 | task->place;
 
@@ -212,6 +212,7 @@ void true_sum_protected(struct true_sum *t, const struct sim *s, uint32_t party)
         multiply_rows(t, p, c);
         return;
     }
+    x = left_out(p, party) ? t->nothing : net->layer[net->spec.layers - 1].y;
     c->n = (size_t)task->rows * inside(p)->course.plan.model.embedding;
     CHECK(x != t->nothing || c->n <= NOTHING_MAX);
     c->q = room(c->q, c->max, c->n, sizeof *c->q);
