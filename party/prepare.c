@@ -291,8 +291,9 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
             in->schema.column[i].kind = SCHEMA_IGNORED;
     if (in->schema.dp && placed_lacks(&in->listed.placed))
         return error_set(err, STATUS_CONFIG,
-                         "data.schema: statistics: dp, of an alignment of labelled rows: what they "
-                         "cost would tell how many of these are here");
+                         "data.schema: statistics: dp, of an alignment of labelled rows: which "
+                         "rows they are sums over, and how many their charge is for, would tell "
+                         "which of these are here");
     if (in->schema.dp)
         return drawn_begin(&in->fitted.drawn, c, &in->schema, err);
     if (in->schema.given || rows_may_decide(c))

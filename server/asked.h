@@ -10,11 +10,12 @@ struct contributed_want;
 
 /* What a server is to predict. */
 struct server_wanted {
-    const char *run;      /* "": the model in use */
-    const char *ids;      /* a file: one id a line */
-    const char *absent;   /* names of parties between commas; NULL: all take part */
-    const char *by;       /* for whom; NULL: predict.by */
-    uint32_t min_parties; /* so many answer where others stay away; 0: predict.min_parties */
+    const char *run;       /* "": the model in use */
+    const char *ids;       /* a file: one id a line; of an alignment NULL or empty: all its rows */
+    const char *alignment; /* rows are called by their places in it, ids are this side's; NULL */
+    const char *absent;    /* names of parties between commas; NULL: all take part */
+    const char *by;        /* for whom; NULL: predict.by */
+    uint32_t min_parties;  /* so many answer where others stay away; 0: predict.min_parties */
     const struct contributed_want *contributed; /* contributions are asked for; NULL: scores are */
 };
 
@@ -27,6 +28,10 @@ enum status server_asked_errand(struct server_inputs *in, const struct server_in
 /* An open job by that model there, whose rows come later: in->asked.feed is the caller's. */
 enum status server_asked_open(struct server_inputs *in, const struct server_inputs *whole,
                               const char *run, struct error *err) MUST_USE;
+/* What a row of in->wanted, or of in->missing, is called in tables: its id, or how this side spells
+ * it; *n bytes. */
+const char *server_asked_name(const struct server_inputs *in, const struct ids *of, uint32_t row,
+                              size_t *n);
 /* -n: what would be asked, as comment lines on standard output. */
 void server_asked_print(const struct server_inputs *in);
 

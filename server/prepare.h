@@ -40,6 +40,7 @@ struct server_inputs {
     struct ids wanted, missing;   /* missing: those that no answer is kept of */
     struct answers *answers;      /* NULL: of no predictions */
     struct server_question asked; /* of what is missing */
+    struct placed placed;         /* ids are places of this alignment; not opened: they are ids */
     struct server_listed listed;
     struct contribution asks; /* of contributions: what is asked of each row; n 0: none are */
 };

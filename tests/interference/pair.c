@@ -106,13 +106,15 @@ static void draw_persons(struct pair *p, struct dice d)
 
 static void draw_placed(struct pair *p, struct dice d)
 {
-    p->placed = p->kind == PAIR_TRAINS && dice_percent(&d, 20);
+    p->placed = dice_percent(&d, p->kind == PAIR_TRAINS ? 20 : 40);
 }
 
-/* Rows are of persons, or may lack: whose one is that is not there nobody can say. */
+/* Rows are of persons, or may lack: whose one is that is not there nobody can say.  Of predictions
+ * they lack by an alignment alone. */
 static void draw_lacks(struct pair *p, struct dice d)
 {
-    p->lacks = p->kind == PAIR_TRAINS && p->persons == 0 && dice_percent(&d, 25);
+    p->lacks = p->kind == PAIR_TRAINS ? p->persons == 0 && dice_percent(&d, 25)
+                                      : p->placed && p->persons == 0 && dice_percent(&d, 50);
 }
 
 /* Of a bottom with hidden layers, whose draws are of no record. */
@@ -278,6 +280,10 @@ static void lack_rows(const struct pair *p, uint32_t i, int side, struct sim_par
 
     if (!p->lacks)
         return;
+    if (p->kind == PAIR_PREDICTS) {
+        lack(&to->predicted, dice_of(p->seed, DRAW_LACKS, all), one, row);
+        return;
+    }
     lack(&to->train, dice_of(p->seed, DRAW_LACKS, all), one, p->evaluated ? none : row);
     lack(&to->test, dice_of(p->seed, DRAW_LACKS, all + 1), one, p->evaluated ? row : none);
 }
@@ -325,6 +331,7 @@ void pair_arrange(const struct pair *p, struct sim *s, int side)
         if (p->placed) {
             place_rows(&to->train, 1, i == p->victim ? side : 2);
             place_rows(&to->test, 2, i == p->victim ? side : 2);
+            place_rows(&to->predicted, QUESTIONS_ALIGNMENT, i == p->victim ? side : 2);
         }
         if (p->persons > 0)
             sim_group(s, i, p->persons);

@@ -89,6 +89,7 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
                                                .by = "clinic",
                                                .rows = q->rows,
                                                .feed = *q->feed,
+                                               .placed = q->placed,
                                                .idle_ms = q->idle_ms,
                                                .min_parties = q->min_parties,
                                                .wait_ms = q->wait_ms};
@@ -108,6 +109,7 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
                                            .ids = v->ids,
                                            .at = v->at,
                                            .rows = n,
+                                           .placed = q->placed,
                                            .min_parties = q->min_parties,
                                            .wait_ms = q->wait_ms};
     return n;
