@@ -12,7 +12,6 @@
 #include "server/contributed.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static enum status read_absent(struct server_inputs *in, const char *names, struct error *err)
@@ -103,7 +102,8 @@ static struct answers_key key_of(const struct server_inputs *in)
 
     answers_missing(key.absent, in->asked.absent, in->roster.n);
     if (in->asked.placed != NULL)
-        digest_hex(key.alignment, in->placed.places.digest, sizeof in->placed.places.digest);
+        digest_hex(key.alignment, in->listed.placed.places.digest,
+                   sizeof in->listed.placed.places.digest);
     return key;
 }
 
@@ -155,15 +155,15 @@ static enum status load_places(struct server_inputs *in, const struct server_wan
                                struct error *err)
 {
     struct plan p;
-    enum status s = placed_open(&in->placed, in->home, wanted->alignment, err);
+    enum status s = placed_open(&in->listed.placed, in->home, wanted->alignment, err);
 
     if (s == STATUS_OK)
         s = prediction_plan(&p, &in->model.plan, in->model.reach, err);
-    if (s == STATUS_OK && in->placed.file.labelled && prediction_is_exact(&p))
+    if (s == STATUS_OK && in->listed.placed.file.labelled && prediction_is_exact(&p))
         s = error_set(err, STATUS_CONFIG, PREDICTION_LABELLED, wanted->alignment);
     if (s == STATUS_OK)
-        s = ids_read_placed(&in->wanted, wanted->ids, &in->placed, err);
-    in->asked.placed = &in->placed;
+        s = ids_read_placed(&in->wanted, wanted->ids, &in->listed.placed, err);
+    in->asked.placed = &in->listed.placed;
     return s;
 }
 
@@ -224,16 +224,6 @@ enum status server_asked_errand(struct server_inputs *in, const struct server_in
     return load_wanted(in, wanted, err);
 }
 
-const char *server_asked_name(const struct server_inputs *in, const struct ids *of, uint32_t row,
-                              size_t *n)
-{
-    const char *id = ids_get(of, row, n);
-
-    return in->asked.placed == NULL
-               ? id
-               : aligned_spelling(&in->placed.file, (uint32_t)strtoul(id, NULL, 10), n);
-}
-
 void server_asked_print(const struct server_inputs *in)
 {
     const struct package *m = &in->model;
@@ -247,7 +237,8 @@ void server_asked_print(const struct server_inputs *in)
     printf("# %u rows, by the model of run %s, %u to be asked for\n", in->wanted.n, m->run,
            in->asked.rows);
     if (in->asked.placed != NULL)
-        printf("# rows are asked for by their places in alignment %s\n", in->placed.file.name);
+        printf("# rows are asked for by their places in alignment %s\n",
+               in->listed.placed.file.name);
     for (uint32_t k = 0; m->classes != NULL && k < package_classes(&m->plan); k++) {
         package_class(m, k, name, sizeof name);
         printf("# %s %u is \"%s\"\n", of, k, name);

@@ -28,10 +28,6 @@ enum status server_asked_errand(struct server_inputs *in, const struct server_in
 /* An open job by that model there, whose rows come later: in->asked.feed is the caller's. */
 enum status server_asked_open(struct server_inputs *in, const struct server_inputs *whole,
                               const char *run, struct error *err) MUST_USE;
-/* What a row of in->wanted, or of in->missing, is called in tables: its id, or how this side spells
- * it; *n bytes. */
-const char *server_asked_name(const struct server_inputs *in, const struct ids *of, uint32_t row,
-                              size_t *n);
 /* -n: what would be asked, as comment lines on standard output. */
 void server_asked_print(const struct server_inputs *in);
 

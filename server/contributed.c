@@ -4,7 +4,6 @@
 #include "server/contributed.h"
 
 #include "common/base/mem.h"
-#include "server/asked.h"
 #include "server/scores.h"
 
 #include <inttypes.h>
@@ -156,7 +155,7 @@ enum status contributed_write(const struct server_inputs *in, struct server_pred
 
         for (uint32_t i = 0; i < in->missing.n; i++) {
             size_t n;
-            const char *id = server_asked_name(in, &in->missing, i, &n);
+            const char *id = ids_name(&in->missing, i, in->asked.placed, &n);
 
             put_asked(out.f, in, last ? &nobody : &got.asks->ask[k]);
             scores_put(&out, id, n, NULL, last ? none : scores_of(&got, i, k));

@@ -32,6 +32,13 @@ const char *ids_get(const struct ids *l, uint32_t i, size_t *n)
     return (const char *)l->text.data + l->at[i];
 }
 
+const char *ids_name(const struct ids *l, uint32_t i, const struct placed *p, size_t *n)
+{
+    const char *id = ids_get(l, i, n);
+
+    return p == NULL ? id : aligned_spelling(&p->file, (uint32_t)strtoul(id, NULL, 10), n);
+}
+
 /* Room grows in steps, so that a file without end is not believed first. */
 static enum status add(struct ids *l, const char *id, size_t n)
 {

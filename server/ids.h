@@ -32,5 +32,7 @@ enum status ids_missing(struct ids *out, const struct ids *all, const struct ans
                         struct error *err) MUST_USE;
 /* Without its line end; its length in *n. */
 const char *ids_get(const struct ids *l, uint32_t i, size_t *n);
+/* What it is called in tables: of a place of p (NULL: ids are ids) how this side spells it. */
+const char *ids_name(const struct ids *l, uint32_t i, const struct placed *p, size_t *n);
 
 #endif

@@ -383,7 +383,7 @@ void server_inputs_deinit(struct server_inputs *in)
         answers_close(in->answers);
     mem_free(in->answers);
     contribution_deinit(&in->asks);
-    placed_close(&in->placed);
+    placed_close(&in->listed.placed);
     ids_deinit(&in->wanted);
     ids_deinit(&in->missing);
     table_deinit(&in->train);

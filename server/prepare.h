@@ -19,11 +19,13 @@
 #include "server/setup.h"
 #include "server/targets.h"
 
-/* For an alignment: of which ids, and what it is about. */
+/* For an alignment: of which ids, and what it is about; for predictions the one that rows are
+ * called by places of. */
 struct server_listed {
     bool aligns;
     struct idlist ids;
     struct alignment about;
+    struct placed placed; /* not opened: they are called by ids */
 };
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
@@ -40,7 +42,6 @@ struct server_inputs {
     struct ids wanted, missing;   /* missing: those that no answer is kept of */
     struct answers *answers;      /* NULL: of no predictions */
     struct server_question asked; /* of what is missing */
-    struct placed placed;         /* ids are places of this alignment; not opened: they are ids */
     struct server_listed listed;
     struct contribution asks; /* of contributions: what is asked of each row; n 0: none are */
 };

@@ -13,7 +13,6 @@
 #include "common/secagg/secagg.h"
 #include "common/wire/message.h"
 #include "server/align/align.h"
-#include "server/asked.h"
 #include "server/missing.h"
 #include "server/scores.h"
 #include "server/train/formula.h"
@@ -422,7 +421,7 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
         const char *id = ids_get(&in->wanted, i, &n);
         const float *score = answers_find(in->answers, id, n);
 
-        id = server_asked_name(in, &in->wanted, i, &n);
+        id = ids_name(&in->wanted, i, in->asked.placed, &n);
         scores_put(&out, id, n, NULL, score);
     }
     st = scores_close(&out, err);

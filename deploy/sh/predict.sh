@@ -206,7 +206,7 @@ predict_job() {
     state=. ids='' alignment=''
     set -- "$@" --end
     while [ "$1" != --end ]; do
-        [ $# -ge 3 ] || fail 2 "$1: unknown, or its value is missing (vfl predict --help)"
+        [ "$2" != --end ] || fail 2 "$1: unknown, or its value is missing (vfl predict --help)"
         case $1 in
         --state) state=$2 ;;
         --ids) ids=$2 ;;
@@ -225,8 +225,11 @@ predict_job() {
     [ -z "$ids" ] || set -- "$@" "$ids"
     number=$("$vfl_bin/vfl-job" --state "$state" submit predict "$@") || exit $?
     "$vfl_bin/vfl-job" --state "$state" wait "$number" >&2 || exit $?
-    (umask 077 && "$vfl_bin/vfl-job" --state "$state" scores "$number" >"$scores.part") && mv "$scores.part" "$scores" ||
+    if ! (umask 077 && "$vfl_bin/vfl-job" --state "$state" scores "$number" >"$scores.part") ||
+        ! mv "$scores.part" "$scores"; then
+        rm -f "$scores.part"
         fail 6 "$scores cannot be written"
+    fi
 }
 
 predict_main() {
