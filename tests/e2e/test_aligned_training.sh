@@ -175,12 +175,13 @@ for kind in common labelled; do
         cp new-$kind/$side/alignments/$kind al/$side/alignments/
     done
 done
+s_in='--set labels.train=server.csv' b_in='--set data.train=b.csv' c_in='--set data.train=c.csv'
 predicts() { # ALIGNMENT SCORES ARGUMENTS-OF-THE-SERVER...
     predicts_by=$1 predicts_to=$2
     shift 2
-    server="--predict served --alignment $predicts_by --scores $predicts_to"
-    b="--predict served --alignment $predicts_by --set data.predict=${b_table:-b-new.csv}"
-    c="--predict served --alignment $predicts_by --set data.predict=c-new.csv"
+    server="$s_in --predict served --alignment $predicts_by --scores $predicts_to"
+    b="$b_in --predict served --alignment $predicts_by --set data.predict=${b_table:-b-new.csv}"
+    c="$c_in --predict served --alignment $predicts_by --set data.predict=c-new.csv"
     plays al "$@"
 }
 ids_of() { # SCORES
@@ -196,8 +197,9 @@ grep -q 'c-new.csv: [0-9]* rows are in alignment common, and [0-9]* are left out
 sorted new-common/party-1.ids b-new.csv 2 >b.sorted.csv
 sorted new-common/party-2.ids c-new.csv 1 >c.sorted.csv
 wc -l <new-common/server.ids | xargs seq 1 >ids.txt
-server='--predict served --ids ids.txt --scores by-hand.csv' b='--predict served --set data.predict=b.sorted.csv'
-c='--predict served --set data.predict=c.sorted.csv'
+server="$s_in --predict served --ids ids.txt --scores by-hand.csv"
+b="$b_in --predict served --set data.predict=b.sorted.csv"
+c="$c_in --predict served --set data.predict=c.sorted.csv"
 plays al
 same '0 0 0' "$codes" 'and by ids that somebody has made equal'
 same "$(cut -d, -f 2- by-hand.csv)" "$(cut -d, -f 2- by-place.csv)" 'which gives the same scores, to the last bit'
@@ -207,7 +209,7 @@ again() { # CODE WORDS WHAT ARGUMENTS...: of the server alone
     again_code=$1 again_words=$2 again_what=$3
     shift 3
     expect "$again_code" "$again_words" "$again_what" "$VFL_BIN/vfl-server" -c al/server/config.yaml \
-        --set listen=127.0.0.1:0 --predict served --scores kept.csv "$@"
+        --set listen=127.0.0.1:0 --set labels.train=server.csv --predict served --scores kept.csv "$@"
 }
 again 0 'were answered before: nobody is asked' 'what was answered is given again' --alignment common
 same "$(cat by-place.csv)" "$(cat kept.csv)" 'as it was'
@@ -251,7 +253,8 @@ b_table=
 asks_predict() { # CODE WORDS WHAT ARGUMENTS...
     asks_code=$1 asks_words=$2 asks_what=$3
     shift 3
-    asks "$asks_code" "$asks_words" "$asks_what" --set data.predict=c-new.csv --predict served "$@"
+    asks "$asks_code" "$asks_words" "$asks_what" --set data.train=c.csv --set data.predict=c-new.csv \
+        --predict served "$@"
 }
 asks_predict 0 "^# $rows rows can be predicted by the model" '-n prices all of it' --alignment labelled
 same 1 "$(grep -c '^# [0-9]* of the [0-9]* aligned rows are not here' said)" 'and says how many are not here'
@@ -273,7 +276,8 @@ cp new-common/party-2/alignments/common al/party-2/alignments/common
 
 # --- daemons that stand: the job says which alignment ---
 port=$(cut -d: -f 2 al/server/address)
-"$VFL_BIN/vfl-server" -c al/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" >server.log 2>&1 &
+"$VFL_BIN/vfl-server" -c al/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" \
+    --set labels.train=server.csv >server.log 2>&1 &
 echo $! >server.pid
 wait_until [ -S al/server/control ] || not_ok 'no control socket'
 i=1

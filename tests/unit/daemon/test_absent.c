@@ -149,14 +149,14 @@ static void test_rows_to_predict_may_all_be_missing(void **state)
     static const char *const wants[] = {"0 1 2 3 ", "0 1=3 2 3 "};
 
     (void)state;
-    keep("c", places, 0);
+    keep("t", places, 0);
     keep("q", places, 4);
     for (int k = 0; k < 4; k++) {
         const bool labelled = k >= 2;
         struct world w = {.train.rows = 0};
         struct error err = {0};
 
-        assert_int_equal(placed_open(&w.p.test, scratch_dir(), labelled ? "q" : "c", &err),
+        assert_int_equal(placed_open(&w.p.test, scratch_dir(), labelled ? "q" : "t", &err),
                          STATUS_OK);
         w.p.test.asked = true;
         w.p.test.may_lack = labelled;
