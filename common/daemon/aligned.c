@@ -41,7 +41,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-size_t aligned_list(aligned_name *names, size_t most, const char *state)
+size_t aligned_names(aligned_name *names, size_t most, const char *state)
 {
     char path[CONFIG_PATH_MAX];
     const struct dirent *e;

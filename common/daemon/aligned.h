@@ -75,6 +75,6 @@ static inline const char *aligned_spelling(const struct aligned *a, uint32_t pla
 }
 /* Names of alignments under state, `most` at most, in their order; how many. */
 typedef char aligned_name[CONFIG_ALIGN_NAME_MAX + 1];
-size_t aligned_list(aligned_name *names, size_t most, const char *state);
+size_t aligned_names(aligned_name *names, size_t most, const char *state);
 
 #endif

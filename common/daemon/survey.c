@@ -48,7 +48,7 @@ static enum status print_table(const struct survey *s, struct buf *out)
                           s->key, s->t->own.left, s->path);
     if (s->t->counted) /* by no ids */
         return STATUS_OK;
-    n = aligned_list(names, SURVEY_MAX, s->state);
+    n = aligned_names(names, SURVEY_MAX, s->state);
     for (size_t i = 0; i < n && st == STATUS_OK; i++)
         st = print_other(s, names[i], out);
     return n == 0 ? print_none(s, out) : st;

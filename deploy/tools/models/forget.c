@@ -214,7 +214,7 @@ static enum status open_alignments(struct whom *w, const char *state, struct err
 
     w->of = mem_alloc(ALIGNMENTS_MAX, sizeof *w->of);
     if (names != NULL && w->of != NULL)
-        n = aligned_list(names, ALIGNMENTS_MAX, state);
+        n = aligned_names(names, ALIGNMENTS_MAX, state);
     for (size_t i = 0; i < n; i++) {
         struct error why = {0};
 
