@@ -49,11 +49,13 @@ static bool fits(const struct nn_spec *s, size_t i)
 
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
 {
-    return (struct layer_sizes){.out = s->width[i + 1], .tables = embedding_params(&s->embedded)};
+    (void)i;
+    return (struct layer_sizes){.biases = embedding_params(&s->embedded)};
 }
 
-static void randomize(struct nn_layer *l, struct rng *r)
+static void draw(struct nn_layer *l, enum nn_init init, struct rng *r)
 {
+    (void)init;
     for (size_t i = 0; i < l->params; i++)
         l->w[i] = (float)((2.0 * rng_uniform(r) - 1.0) * ENTRY_MAX);
 }
@@ -61,7 +63,7 @@ static void randomize(struct nn_layer *l, struct rng *r)
 /* Columns that come in. */
 static size_t columns_of(const struct nn_layer *l)
 {
-    return l->out - embedding_width(l->embedded, l->embedded->n) + l->embedded->n;
+    return l->width - embedding_width(l->embedded, l->embedded->n) + l->embedded->n;
 }
 
 /* 0 for whatever is none. */
@@ -90,7 +92,7 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
     l->x = x;
     for (size_t r = 0; r < rows; r++, x += columns) {
         const float *table = l->w;
-        float *y = l->y + r * l->out;
+        float *y = l->y + r * l->width;
 
         pass(y, x, columns, e);
         y += columns - e->n;
@@ -128,7 +130,7 @@ struct part {
 
 static struct part first_part(const struct nn_layer *l, size_t r)
 {
-    return (struct part){.dy = l->dy + r * l->out + columns_of(l) - l->embedded->n};
+    return (struct part){.dy = l->dy + r * l->width + columns_of(l) - l->embedded->n};
 }
 
 /* False when there is no further one. */
@@ -207,11 +209,10 @@ const struct layer_kind EMBEDDING_LAYER = {
     .name = "embedding",
     .fits = fits,
     .sizes = sizes,
-    .randomize = randomize,
+    .draw = draw,
     .forward = forward,
     .delta = delta,
     .no_dx = true,
-    .whole = true,
     .gradients = gradients,
     .norm2 = norm2,
     .add = add,

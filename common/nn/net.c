@@ -49,7 +49,7 @@ static size_t params(const struct nn_spec *s, size_t i)
     if (i == s->layers)
         return (size_t)s->table.rows * s->table.width;
     sizes = sizes_of(s, i);
-    return (size_t)sizes.in * sizes.out + sizes.biases + sizes.tables;
+    return (size_t)sizes.in * sizes.out + sizes.biases;
 }
 
 size_t nn_layer_params(const struct nn_layer *l)
@@ -92,7 +92,7 @@ static size_t scratch(const struct nn_spec *s)
 /* Hidden layers do. */
 static bool drops(const struct nn_spec *s, size_t i)
 {
-    return s->dropout > 0.0F && i + 1 < s->layers && !layer_kind_of(s, i)->whole;
+    return s->dropout > 0.0F && i + 1 < s->layers && layer_kind_of(s, i)->drops;
 }
 
 /* total + `times` aligned blocks of n floats, or SIZE_MAX when that does not fit. */
@@ -182,6 +182,7 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->out = sizes.out;
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
+    l->width = s->width[i + 1];
     if (init_params(l, params(s, i), s->optimizer, a) != STATUS_OK)
         return STATUS_MEMORY;
     l->y = cut(a, batch);
@@ -246,10 +247,6 @@ static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r
 {
     const size_t weights = (size_t)l->in * l->out;
 
-    if (l->kind->randomize != NULL) {
-        l->kind->randomize(l, r);
-        return;
-    }
     if (l->b != NULL)
         memset(l->b, 0, l->out * sizeof *l->b);
     switch (init) {
@@ -270,7 +267,9 @@ void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
     for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         struct nn_layer *l = &n->layer[i];
 
-        if (i < n->spec.layers)
+        if (i < n->spec.layers && l->kind->draw != NULL)
+            l->kind->draw(l, init, r);
+        else if (i < n->spec.layers)
             randomize_layer(l, init, r);
         else
             memset(l->w, 0, nn_layer_params(l) * sizeof *l->w);

@@ -73,9 +73,10 @@ struct nn_layer {
     const struct layer_kind *kind; /* NULL: of a table, which computes nothing */
     struct nn_layer_spec spec;
     uint32_t in, out; /* of its product: y = x W, x being rows x in */
+    size_t params;    /* in x out weights, and what is behind them */
+    size_t width;     /* values of a row of y */
     enum nn_act act;
     float scale;
-    size_t params;                      /* w, b and tables, in one run */
     const struct nn_embedded *embedded; /* of an NN_EMBEDDING */
     float *w, *b;   /* in x out, row major; out, or NULL where there is no bias */
     float *dw, *db; /* gradients of the last backward */

@@ -312,7 +312,7 @@ static const char *add_table(struct draft *d, size_t k, const float *values, siz
 static void add_embedding(struct draft *d, const struct nn_layer *l, size_t layer)
 {
     const struct nn_embedded *e = l->embedded;
-    const size_t columns = l->out - embedding_width(e, e->n) + e->n;
+    const size_t columns = l->width - embedding_width(e, e->n) + e->n;
     const char *x = d->at, *part[NN_EMBEDDED_MAX + 1];
     const float *values = l->w;
     size_t n = 0;
