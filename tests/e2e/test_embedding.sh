@@ -4,6 +4,10 @@
 # shellcheck source=../lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
+# The one for which numpy is installed, whichever comes first in PATH.
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+
 # shellcheck disable=SC2317 # called by expect
 cluster() {
     timeout 600 "$vfl" cluster --quiet --seed 5 "$@"
@@ -71,16 +75,16 @@ package() { # SIDE
     echo clear/"$1"/models/*/model.safetensors
 }
 # shellcheck disable=SC2046 # one package each
-python3 "$root/tests/golden/predict.py" $(package server) numpy.csv $(package party-1) clear/data/party-1-test.csv \
+"$python" "$root/tests/golden/predict.py" $(package server) numpy.csv $(package party-1) clear/data/party-1-test.csv \
     $(package party-2) clear/data/party-2-test.csv
 for i in 1 2; do
     "$vfl" models --state "clear/party-$i" export --onnx "bottom-$i.onnx" >/dev/null
 done
 "$vfl" models --state clear/server export --onnx head.onnx >/dev/null
 # shellcheck disable=SC2046
-python3 "$root/tests/lib/onnx_run.py" scores head.onnx onnx.csv bottom-1.onnx $(package party-1) \
+"$python" "$root/tests/lib/onnx_run.py" scores head.onnx onnx.csv bottom-1.onnx $(package party-1) \
     clear/data/party-1-test.csv bottom-2.onnx $(package party-2) clear/data/party-2-test.csv
-python3 "$root/tests/lib/onnx_run.py" check head.onnx bottom-1.onnx bottom-2.onnx >/dev/null
+"$python" "$root/tests/lib/onnx_run.py" check head.onnx bottom-1.onnx bottom-2.onnx >/dev/null
 same yes "$(python3 - <<'PY'
 import csv
 rows = lambda name: [[float(v) for v in r[1:]] for r in list(csv.reader(open(name)))[1:]]
