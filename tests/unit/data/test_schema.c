@@ -429,8 +429,8 @@ static void test_a_time_has_parts(void **state)
     assert_int_equal(scale_fit(&scale, &t), STATUS_OK);
     schema_spare_levels(&s, &scale);
     assert_true(scale.mean[1] > 2000 && scale.mean[6] == 0 && scale.sd[6] == 1);
-    scale_deinit(&scale);
     table_deinit(&t);
+    scale_deinit(&scale);
     schema_deinit(&s);
 }
 
@@ -486,18 +486,17 @@ static void test_an_embedded_level_is_the_place_that_its_one_would_have(void **s
         assert_string_equal(names(&of_dense[0]), "c n");
         assert_int_equal(dense.column[0].vector, 3); /* 2 x 2^(1/4), and 2 x 4^(1/4) */
         assert_int_equal(schema_levels(&dense.column[0]), gaps ? 4 : 2);
-        for (size_t k = 0; k < 2; k++)
+        for (size_t k = 0; k < 2; k++) {
             for (size_t r = 0; r < of_hot[k].rows; r++) {
-                const float *x = of_hot[k].x + r * of_hot[k].cols;
+                const size_t levels = of_hot[k].cols - 1;
+                const float *x = of_hot[k].x + r * (levels + 1);
                 size_t place = 0;
 
-                while (place + 1 < of_hot[k].cols && !(x[place] > 0))
+                while (place < levels && !(x[place] > 0))
                     place++;
                 row_is(&of_dense[k], r,
-                       (const float[]){place + 1 < of_hot[k].cols ? (float)place + 1 : 0,
-                                       x[of_hot[k].cols - 1]});
+                       (const float[]){place < levels ? (float)place + 1 : 0, x[levels]});
             }
-        for (size_t k = 0; k < 2; k++) {
             table_deinit(&of_hot[k]);
             table_deinit(&of_dense[k]);
         }
@@ -510,8 +509,8 @@ static void test_an_embedded_column_has_all_its_levels_and_is_not_standardised(v
 {
     enum { LEVELS = SCHEMA_LEVELS_KEPT + 10 };
     static char text[LEVELS * 3 * 24 + 64];
-    struct schema s = {0};
     struct scale scale = {0};
+    struct schema s = {0};
     struct table t;
     size_t n = (size_t)sprintf(text, "id,c\n");
 
@@ -527,10 +526,8 @@ static void test_an_embedded_column_has_all_its_levels_and_is_not_standardised(v
     assert_false(schema_is_spared(&s, &scale));
     schema_spare_levels(&s, &scale);
     assert_true(schema_is_spared(&s, &scale));
-    scale.mean[0] = 1e-30F;
-    assert_false(schema_is_spared(&s, &scale));
-    scale_deinit(&scale);
     table_deinit(&t);
+    scale_deinit(&scale);
     schema_deinit(&s);
 }
 
@@ -574,7 +571,6 @@ static void test_two_schemas_embed_alike_or_not(void **state)
     }
     schema_deinit(&one);
     schema_deinit(&same);
-#undef C
 }
 
 int main(void)
