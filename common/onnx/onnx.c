@@ -171,11 +171,15 @@ static void add_concat(struct draft *d, const char *out, size_t n, const char *c
     add_attribute(d, add_node(d, "Concat", out, n, input), "axis", 1);
 }
 
-/* Of x, along that axis, what stands at these places. */
+/* Of x, along that axis, what stands at these places.  Axis 0 is what it is without a word: a
+ * reader of protobuf 2 would miss the value of an attribute that is 0. */
 static void add_gather(struct draft *d, const char *out, const char *x, const char *places,
                        int64_t axis)
 {
-    add_attribute(d, add_node(d, "Gather", out, 2, (const char *const[]){x, places}), "axis", axis);
+    Onnx__NodeProto *node = add_node(d, "Gather", out, 2, (const char *const[]){x, places});
+
+    if (axis != 0)
+        add_attribute(d, node, "axis", axis);
 }
 
 static Onnx__TensorShapeProto__Dimension *new_dimension(struct draft *d)

@@ -24,7 +24,8 @@ def row(places):
     return ['%.3f' % age, at, job, '%.3f' % random.gauss(0, 1), 'yes' if y else 'no']
 for name, n, places in (('train.csv', 3000, list(worth)), ('test.csv', 300, list(worth) + ['Atlantis', ''])):
     with open(name, 'w', newline='') as f:
-        csv.writer(f, lineterminator='\n').writerows([['age', 'place', 'job', 'x', 'y']] + [row(places) for _ in range(n)])
+        rows = [row(places) for _ in range(n)]
+        csv.writer(f, lineterminator='\n').writerows([['age', 'place', 'job', 'x', 'y']] + rows)
 PY
 
 value() { # FILE KEY...
@@ -61,7 +62,8 @@ print("yes" if auc > 0.85 else auc)')" 'and has learned what places are worth'
 "$vfl" models --state masked/party-1 show >shown
 same 'layers 2 -> 10 -> 64 -> 16 (tables 300 x 9)' "$(grep '^layers' shown | xargs)" \
     'one number in, nine values for it: at least 2 x 300^(1/4)'
-expect 0 '"place", kind: category, levels: .*"place 299".*encode: embedding, width: 9' 'the package has its levels' cat shown
+expect 0 '"place", kind: category, levels: .*"place 299".*encode: embedding, width: 9' \
+    'the package has its levels' cat shown
 "$vfl" models --state masked/party-2 show >shown
 expect 0 'tables 3 x 2' 'a missing text of its own is a level, too' cat shown
 

@@ -112,7 +112,7 @@ OPERATORS = {
     "Cast": lambda x, to: {7: x.astype(np.int64)}[to],
     "Clip": lambda x, least, most: np.minimum(np.maximum(x, least), most),
     "Concat": lambda *x, axis: np.concatenate(x, axis=axis),
-    "Gather": lambda x, places, axis: np.take(x, places, axis=axis),
+    "Gather": lambda x, places, axis=0: np.take(x, places, axis=axis),
     "Gemm": lambda x, w, b: x @ w + b,
     "MatMul": lambda x, w: x @ w,
     "Mul": lambda x, y: x * y,

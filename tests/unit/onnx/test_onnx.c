@@ -117,13 +117,14 @@ static void gather(struct value *out, const struct value *x, const struct value 
                                                      : x->x[(size_t)places->x[r] * x->columns + c];
 }
 
-/* Operators with an attribute. */
+/* Operators that may have an attribute. */
 static void run_other(struct graph *g, const Onnx__NodeProto *node, const struct value *const *in)
 {
-    const Onnx__AttributeProto *a = node->attribute[0];
+    static const Onnx__AttributeProto by_default = {.name = (char *)(uintptr_t) "axis", .i = 0};
+    const Onnx__AttributeProto *a = node->n_attribute > 0 ? node->attribute[0] : &by_default;
     size_t columns = 0;
 
-    assert_true(node->n_attribute == 1 && a->type == 2);
+    assert_true(node->n_attribute == 0 || (node->n_attribute == 1 && a->type == 2 && a->i != 0));
     if (strcmp(node->op_type, "Cast") == 0) {
         assert_true(strcmp(a->name, "to") == 0 && a->i == 7);
         memcpy(add(g, node->output[0], in[0]->rows, in[0]->columns)->x, in[0]->x, sizeof in[0]->x);
@@ -151,7 +152,7 @@ static void run_node(struct graph *g, const Onnx__NodeProto *node)
     assert_true(node->n_input <= 8 && node->n_output == 1);
     for (size_t i = 0; i < node->n_input; i++)
         in[i] = find(g, node->input[i]);
-    if (node->n_attribute > 0) {
+    if (node->n_attribute > 0 || strcmp(node->op_type, "Gather") == 0) {
         run_other(g, node, in);
         return;
     }
