@@ -64,7 +64,7 @@ void served_make(struct served *v, const struct sim *s, const struct plan *p)
     for (uint32_t i = 0; i < n; i++) {
         const struct sim_party *party = &s->party[i];
         const struct nn_spec spec =
-            party_bottom_spec(&party->config, p, (uint32_t)party->predicted.cols);
+            party_bottom_spec(&party->config, p, (uint32_t)party->predicted.cols, NULL);
 
         packages_bottom(&v->bottom[i], p, &spec, party->salt);
         v->bottom[i].made = party->config.train == TRAIN_DP       ? ACCOUNT_DP
