@@ -286,6 +286,8 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
 
     buf_init(&text, TEXT_MAX);
     s = file != NULL ? file_read(file, &text, err) : STATUS_OK;
+    if (s == STATUS_OK && file != NULL && text.len == 0)
+        s = error_set(err, STATUS_DATA, "%s: empty", file);
     if (s == STATUS_OK && strcmp(kind, "contribute") == 0)
         s = keep_ids(&text, file, err);
     if (s == STATUS_OK && !(is_text(o->model) && is_text(o->alignment) && is_text(o->absent) &&
