@@ -302,7 +302,8 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
     if (s == STATUS_OK) {
         sent = json_dumps(job, 0);
         if (sent == NULL)
-            s = error_set(err, STATUS_MEMORY, "the job: %s", status_words(STATUS_MEMORY));
+            s = error_set(err, STATUS_MEMORY, "%s: %s", file != NULL ? file : "the job",
+                          status_words(STATUS_MEMORY));
     }
     if (s == STATUS_OK)
         s = ask(o->state, "POST", "/v1/jobs", sent, &a, err);
