@@ -195,13 +195,14 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
     misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips standing \
     predict_deaths open sequences align_deaths align_hostile \
-    align_random)
+    align_random align_keys)
 FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive equality_begin equality_end \
     equality_is_element,-Wl,--wrap=$(f))
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
 # And points there, which are numbers (fast_group.c).
-$(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random: private LDFLAGS += \
+$(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random \
+$(BUILD)/tests/sim/test_align_keys: private LDFLAGS += \
     $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base add sum \
     subtract,-Wl,--wrap=group_$(f))
 FAST_FUZZ := confirm federation hello offer party saved server

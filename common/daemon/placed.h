@@ -3,7 +3,8 @@
  *
  * Cells become ids as they did when the alignment was made: its file says how.  Of rows of one id
  * the k-th here is what the k-th was there, or one that is left out, or a fault, as
- * align.duplicates was.
+ * align.duplicates was.  Where several keys have matched rows, a row is looked for in the sections
+ * in their order, as the keys were tried: what one has not got is looked for in the next one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,14 +15,19 @@
 #include "common/data/places.h"
 #include "common/data/table.h"
 
+struct placed_section {
+    struct idlist_form form;  /* columns: of the source that is read */
+    uint32_t first, there;    /* of `order` */
+};
+
 /* Kept where it was opened: places.owner points to it. */
 struct placed {
     struct aligned file;
     struct places places;
-    struct idlist_form form; /* columns: of the source that is read */
-    uint8_t *rows;           /* file.n times ALIGN_ROW_BYTES, by place */
-    uint32_t *order;         /* `there` places in the order of rows */
-    uint32_t there;          /* of file.n: this side does not have the others (absent.h) */
+    struct placed_section section[ALIGNED_SECTIONS_MAX];
+    uint8_t *rows;   /* file.n times ALIGN_ROW_BYTES, by place */
+    uint32_t *order; /* `there` places by section, in the order of rows */
+    uint32_t there;  /* of file.n: this side does not have the others (absent.h) */
     uint32_t *times;         /* by place: rows of the source so far that are this, or (the first of
                               * an id) of its id */
     struct buf spelling;     /* of the present row */
@@ -34,6 +40,14 @@ struct placed {
 enum status placed_open(struct placed *p, const char *state, const char *name,
                         struct error *err) MUST_USE;
 void placed_close(struct placed *p); /* wipes; safe on a zeroed struct */
+
+/* For an alignment that adds rows to this one: in[i] is 1 where row i of the list is in it, or is
+ * left out as the second of an id that is, else 0.  On a p that was opened for nothing else.
+ * STATUS_CONFIG: it was made by a key that the list lacks. */
+enum status placed_open_added(struct placed *p, const char *state, const char *name,
+                              struct error *err) MUST_USE;
+enum status placed_mark(struct placed *p, const struct idlist *l, uint8_t *in,
+                        struct error *err) MUST_USE;
 
 /* How many rows an alignment and a table have in common, whichever they are. */
 struct placed_count {

@@ -92,12 +92,11 @@ struct server_terms server_align_terms(const struct server_align *p,
 struct server_alignment server_align_result(const struct server_align *p)
 {
     struct server_alignment r = {
-        .about = &p->about, .members = p->course.members, .size = p->size, .steps = p->rounds};
+        .about = &p->about, .members = p->course.members, .size = p->listed, .steps = p->rounds};
 
     if (!p->complete)
         return r;
-    r.transcript = align_member_transcript(p->member);
-    r.places = align_member_places(p->member);
-    r.common = server_align_common(p);
+    r.transcript = p->transcript;
+    r.common = p->found;
     return r;
 }

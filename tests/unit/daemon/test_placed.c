@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/kept.h"
 #include "tests/lib/scratch.h"
 
 enum { ROWS_MAX = 16 };
@@ -28,20 +29,15 @@ enum { ROWS_MAX = 16 };
 static void keep(const char *name, const char *text, const struct config_align *as,
                  const int places[])
 {
-    uint8_t transcript[32] = {(uint8_t)name[0], (uint8_t)name[1]};
-    uint32_t place[ROWS_MAX];
-    const struct aligned_result r = {name, transcript, place, 0};
+    uint32_t place[ROWS_MAX], n = 0;
     struct config_align c = *as;
-    struct error err = {0};
-    struct idlist l;
 
+    for (const char *at = strchr(text, '\n') + 1; *at != 0; n++) {
+        at = strchr(at, '\n') + 1;
+        place[n] = places[n] < 0 ? ALIGN_NOWHERE : (uint32_t)places[n];
+    }
     strcpy(c.table, scratch_write_text("aligned.csv", text));
-    if (idlist_read(&l, &c, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    for (uint32_t i = 0; i < l.n; i++)
-        place[i] = places[i] < 0 ? ALIGN_NOWHERE : (uint32_t)places[i];
-    assert_int_equal(aligned_keep(scratch_dir(), &l, &r, &err), STATUS_OK);
-    idlist_deinit(&l);
+    kept_alignment(&c, name, (uint8_t)(name[0] + name[1]), place, 0);
 }
 
 static enum status take(struct table *t, struct schema *s, struct placed *p, const char *text,
