@@ -57,8 +57,8 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := reactor | flow daemon | secagg wire net http | privacy onnx | pbm gauss nn data compress \
-          align lcc | config metrics crypto field | base
+LAYERS := reactor | daemon | flow | secagg wire net http | privacy onnx | pbm gauss nn data \
+          compress align lcc | config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
 rooms_from = $(filter $(ROOMS),$(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r=$(1) \

@@ -22,7 +22,7 @@ struct party_run {
     struct party_package kept;    /* the last model that this process kept */
     struct asked asked;           /* of a party that stands, to its last job of predictions */
     struct books books;
-    struct roll roll; /* of an alignment */
+    struct roll roll;               /* of an alignment */
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     bool fresh;                     /* the offered job: they kept nothing of it */
     bool paid,

@@ -439,8 +439,8 @@ static void note_asked(struct server_results *r, const struct server_session *s)
         r->summary.extended = in->listed.roll->old.file.n;
         if (alignment_labelled(&in->listed.about) > 0)
             r->summary.labelled = alignment_labelled(&in->listed.about) + r->summary.extended;
-        r->summary.common = r->summary.extended +
-                            server_align_result(server_session_alignment(s)).common;
+        r->summary.common =
+            r->summary.extended + server_align_result(server_session_alignment(s)).common;
     }
     r->summary.asks = in->asks.n;
     if (!in->predicts || in->asks.n > 0)

@@ -206,11 +206,11 @@ static enum status need_base(const struct server_run *r, struct error *err)
 static enum status begin_session(struct server_run *r, struct error *err)
 {
     const struct server_inputs *in = r->in;
-    const struct server_aligned aligned = {.about = &in->listed.about,
-                                           .ids_max = in->config.align.ids_max,
-                                           .all_max = in->config.align.all_max,
-                                           .list = {r, alignment_rows, take_alignment,
-                                                    count_alignment}};
+    const struct server_aligned aligned = {
+        .about = &in->listed.about,
+        .ids_max = in->config.align.ids_max,
+        .all_max = in->config.align.all_max,
+        .list = {r, alignment_rows, take_alignment, count_alignment}};
     struct server_setup setup = {
         .asked = in->predicts ? &in->asked : NULL,
         .aligns = in->listed.aligns ? &aligned : NULL,

@@ -96,7 +96,8 @@ enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t p
                          c->told, most);
     if (passes > most - c->told)
         return error_set(err, STATUS_POLICY,
-                         "policy.align.max_alignments: there were %" PRIu64 ", one by %u keys counts "
+                         "policy.align.max_alignments: there were %" PRIu64
+                         ", one by %u keys counts "
                          "as %u, and %u are the most",
                          c->told, passes, passes, most);
     if (!tells && c->begun >= (uint64_t)ALIGNED_BEGUN * most)
@@ -166,10 +167,9 @@ static void digest_all(uint8_t out[DIGEST_BYTES], const struct buf *head, const 
 
 static enum status print_section(struct buf *out, const struct aligned_section *s)
 {
-    return buf_printf(out,
-                      "section %u columns=%u trim=%d fold=%d unicode=%u duplicates=%u key %s\n",
-                      s->n, s->columns, s->trim, s->fold, (unsigned)s->unicode,
-                      (unsigned)s->duplicates, s->key);
+    return buf_printf(
+        out, "section %u columns=%u trim=%d fold=%d unicode=%u duplicates=%u key %s\n", s->n,
+        s->columns, s->trim, s->fold, (unsigned)s->unicode, (unsigned)s->duplicates, s->key);
 }
 
 /* Of a file whose rows are these n bytes. */
@@ -228,8 +228,7 @@ static bool read_header(struct aligned *a, const char *text)
     int head = 0, sum = 0;
     size_t at, n = 1;
 
-    if (sscanf(text,
-               "alignment 3\nname %40[a-z0-9-]\ntranscript %64[0-9a-f]\n%8[a-z] %*9[0-9]%n",
+    if (sscanf(text, "alignment 3\nname %40[a-z0-9-]\ntranscript %64[0-9a-f]\n%8[a-z] %*9[0-9]%n",
                a->name, hex, rows, &head) != 3 ||
         head == 0 || text[head] != '\n' || !digest_from_hex(a->transcript, DIGEST_BYTES, hex))
         return false;

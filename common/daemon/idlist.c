@@ -39,6 +39,13 @@ static enum status spell(struct buf *out, const char *text, size_t n, bool sever
     return s == STATUS_OK ? buf_append(out, "\"", 1) : s;
 }
 
+/* Of a row, and where their spelling goes. */
+struct cells {
+    const struct idlist_form *form;
+    const struct source *source;
+    struct buf *text;
+};
+
 /* 0: no id. */
 static size_t add_form(struct digest *d, const char *text, size_t n, const struct normal_rule *rule)
 {
@@ -67,10 +74,13 @@ static bool breaks_line(const char *text, size_t n)
     return false;
 }
 
-static enum status add_cell(const struct idlist_form *f, const struct source *source,
-                            struct digest *d, struct buf *out, uint32_t k, bool *none,
+/* *none: it is empty. */
+static enum status add_cell(struct cells *c, uint32_t k, struct digest *d, bool *none,
                             struct error *err)
 {
+    const struct idlist_form *f = c->form;
+    const struct source *source = c->source;
+    struct buf *out = c->text;
     const size_t column = f->column[k];
     char number[SOURCE_NUMBER_MAX];
     size_t n;
@@ -103,6 +113,7 @@ enum status idlist_form_row(const struct idlist_form *f, const struct source *so
                             uint8_t id[ALIGN_ROW_BYTES], bool *none, struct buf *text,
                             struct error *err)
 {
+    struct cells c = {f, source, text};
     const size_t before = text->len;
     struct digest d;
     enum status s = STATUS_OK;
@@ -110,7 +121,7 @@ enum status idlist_form_row(const struct idlist_form *f, const struct source *so
     *none = false;
     begin_id(&d, f);
     for (uint32_t k = 0; k < f->columns && s == STATUS_OK; k++)
-        s = add_cell(f, source, &d, text, k, none, err);
+        s = add_cell(&c, k, &d, none, err);
     digest_final(&d, id);
     digest_deinit(&d);
     if (*none) {
@@ -291,10 +302,9 @@ static enum status refuse_doubles(const struct idlist *l, struct error *err)
         row[i] = i;
     for (uint32_t k = 0; s == STATUS_OK && k < l->keys_n; k++) {
         if (idlist_occurrences(l, k, row, l->n, order, occurrence))
-            s = error_set(err, STATUS_DATA,
-                          "%s: an id is there twice%s%s (align.duplicates says what then)",
-                          l->as.table, l->keys_n > 1 ? " by key " : "",
-                          l->keys_n > 1 ? l->key[k].name : "");
+            s = error_set(
+                err, STATUS_DATA, "%s: an id is there twice%s%s (align.duplicates says what then)",
+                l->as.table, l->keys_n > 1 ? " by key " : "", l->keys_n > 1 ? l->key[k].name : "");
     }
     mem_free(row);
     mem_free(order);

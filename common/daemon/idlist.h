@@ -34,10 +34,10 @@ struct idlist_form {
 
 struct idlist_key {
     char name[IDLIST_KEY_NAME_MAX + 1]; /* "id", where align.key does not say it */
-    char columns[CONFIG_COLUMN_MAX];     /* of it, commas between */
+    char columns[CONFIG_COLUMN_MAX];    /* of it, commas between */
     struct idlist_form form;
-    uint8_t *ids;   /* n times 32 bytes; of a row without one all zeros */
-    size_t ids_max; /* room */
+    uint8_t *ids;    /* n times 32 bytes; of a row without one all zeros */
+    size_t ids_max;  /* room */
     struct buf text; /* spellings, a line end behind each; several columns with commas between; of
                       * a row without an id nothing */
     size_t *at;      /* n + 1: where each begins */

@@ -344,8 +344,8 @@ enum status placed_mark(struct placed *p, const struct idlist *l, uint8_t *in, s
             const size_t at = of->at[i], n = of->at[i + 1] - at - 1;
             uint8_t id[ALIGN_ROW_BYTES];
 
-            if (n == 0 || !idlist_form_spelling(&p->section[k].form,
-                                                (const char *)of->text.data + at, n, id))
+            if (n == 0 ||
+                !idlist_form_spelling(&p->section[k].form, (const char *)of->text.data + at, n, id))
                 continue;
             in[i] = look(p, k, id, &place) != LOOKED_NO;
             secret_wipe(id, sizeof id);

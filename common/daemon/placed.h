@@ -16,8 +16,8 @@
 #include "common/data/table.h"
 
 struct placed_section {
-    struct idlist_form form;  /* columns: of the source that is read */
-    uint32_t first, there;    /* of `order` */
+    struct idlist_form form; /* columns: of the source that is read */
+    uint32_t first, there;   /* of `order` */
 };
 
 /* Kept where it was opened: places.owner points to it. */
@@ -25,12 +25,12 @@ struct placed {
     struct aligned file;
     struct places places;
     struct placed_section section[ALIGNED_SECTIONS_MAX];
-    uint8_t *rows;   /* file.n times ALIGN_ROW_BYTES, by place */
-    uint32_t *order; /* `there` places by section, in the order of rows */
-    uint32_t there;  /* of file.n: this side does not have the others (absent.h) */
-    uint32_t *times;         /* by place: rows of the source so far that are this, or (the first of
-                              * an id) of its id */
-    struct buf spelling;     /* of the present row */
+    uint8_t *rows;       /* file.n times ALIGN_ROW_BYTES, by place */
+    uint32_t *order;     /* `there` places by section, in the order of rows */
+    uint32_t there;      /* of file.n: this side does not have the others (absent.h) */
+    uint32_t *times;     /* by place: rows of the source so far that are this, or (the first of
+                          * an id) of its id */
+    struct buf spelling; /* of the present row */
     bool may_lack; /* a row of the file that the source does not have is one that is not here, and
                     * of an id that stands twice the first one counts: that a side ends for it
                     * would tell others that the row is in the file */

@@ -14,7 +14,8 @@
 
 enum { LINES_MAX = 1 << 30 };
 /* Of a row: to be matched; the second of an id that is in common, and in no pass from then on; in
- * the alignment that is extended, which of labelled rows is listed for its number's sake; in common.
+ * the alignment that is extended, which of labelled rows is listed for its number's sake; in
+ * common.
  */
 enum { FREE, LEFT_OUT, OLD, FOUND };
 
@@ -54,9 +55,9 @@ static enum status check_old(const struct roll *r, struct error *err)
                          "anew",
                          a->name);
     if (a->labelled != (r->about.rows == CONFIG_ROWS_LABELLED))
-        return error_set(err, STATUS_CONFIG,
-                         "alignment %s is of %s rows, and extended by %s ones", a->name,
-                         a->labelled ? "labelled" : "common", a->labelled ? "common" : "labelled");
+        return error_set(err, STATUS_CONFIG, "alignment %s is of %s rows, and extended by %s ones",
+                         a->name, a->labelled ? "labelled" : "common",
+                         a->labelled ? "common" : "labelled");
     if (a->sections_n + r->about.keys_n > ALIGNED_SECTIONS_MAX)
         return error_set(err, STATUS_CONFIG,
                          "alignment %s has %u sections, and %d are the most: let all sides align "

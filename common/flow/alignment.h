@@ -26,7 +26,7 @@ enum {
 /* What ids are made of: each side has columns of its own that are called so. */
 struct alignment_key {
     char name[ALIGNMENT_KEY_NAME_MAX + 1]; /* a-z, 0-9 and '-' */
-    uint32_t columns;                         /* that make one id */
+    uint32_t columns;                      /* that make one id */
 };
 
 struct alignment {
@@ -38,7 +38,7 @@ struct alignment {
     uint32_t keys_n;                     /* tried in this order, a pass each; of labelled rows 1 */
     struct alignment_key key[ALIGNMENT_KEYS_MAX];
     uint32_t result_min; /* fewer new rows in common, by one key, are told to nobody */
-    bool replace;                         /* what is kept by that name */
+    bool replace;        /* what is kept by that name */
     bool trim, fold;
     enum config_unicode unicode;
     enum config_rows rows;

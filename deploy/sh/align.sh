@@ -20,16 +20,16 @@ usage: vfl align --ids FILE --party A.csv --party B.csv ... [--key COLUMN[,COLUM
   --unicode        the form in which cells are compared; default: nfc
   --rows           labelled: all of the server's, with an empty line where a party has none; default: common
   --min N          fewest rows in common that any side goes on with; default: 0
-  --extends DIR    of an earlier alignment of as many parties: its rows stay, in their order, and those of the new ones
-                   that all have come behind them
+  --extends DIR    of an earlier alignment of as many parties: its rows stay, in their order, and behind them come
+                   those of the new ones that all have
   --out DIR        a new folder: server.ids and party-I.ids with the common ids in one order, in each side's own
                    spelling, and summary.json
 USAGE
 }
 
 align_read_options() {
-    out='' ids='' key='' keys=0 extends='' duplicates=refuse fold=false trim=true unicode=nfc rows=common least=0 name='' m=0
-    tables=''
+    out='' ids='' key='' keys=0 duplicates=refuse fold=false trim=true unicode=nfc rows=common least=0 m=0
+    name='' extends='' tables=''
     while [ $# -gt 0 ]; do
         case $1 in
         --quiet) quiet=yes && shift && continue ;;
@@ -111,7 +111,8 @@ align_daemon() { # server|I TABLE ARGUMENTS...
     [ -z "$key" ] || set -- "$@" --set "align.key=$key"
     if [ "$align_who" = server ]; then
         set -- "$vfl_bin/vfl-server" -c "$out/server/config.yaml" --align "$name" --set "labels.train=$align_table" \
-            --set "align.rows=$rows" ${old:+--extends "$old"} --set listen=127.0.0.1:0 --set "limits.connections_per_address=$((2 * m + 8))" "$@"
+            --set "align.rows=$rows" --set listen=127.0.0.1:0 ${old:+--extends "$old"} \
+            --set "limits.connections_per_address=$((2 * m + 8))" "$@"
     else
         set -- "$vfl_bin/vfl-party" -c "$out/party-$align_who/config.yaml" --align --set "data.train=$align_table" "$@"
     fi

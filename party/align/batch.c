@@ -65,7 +65,8 @@ static enum status check_shape(const struct party_align *p, const struct wire_ba
     return error_set(p->error, STATUS_PROTOCOL,
                      "step %u of the alignment: %zu bytes of entries, %zu of tallies and %zu of a "
                      "tag where %zu, %zu and %zu belong",
-                     p->base + p->step, b->entries.n, b->tallies.n, b->tag.n, p->entries_n, tallies, tag);
+                     p->base + p->step, b->entries.n, b->tallies.n, b->tag.n, p->entries_n, tallies,
+                     tag);
 }
 
 static enum status altered(const struct party_align *p, uint32_t from)
@@ -224,8 +225,8 @@ static enum status begin_pass(struct party_align *p)
 static enum status end_pass(struct party_align *p)
 {
     const struct party_ids_listed *l = &p->setup->listed;
-    enum status s = l->list.take(l->list.owner, p->pass, p->common, align_member_places(p->member),
-                                 p->error);
+    enum status s =
+        l->list.take(l->list.owner, p->pass, p->common, align_member_places(p->member), p->error);
 
     p->found += p->common;
     p->more = p->pass + 1 < p->about.keys_n &&

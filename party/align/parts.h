@@ -2,10 +2,10 @@
  *
  * The rules are common/align's; here are messages, sealing, and what the policy lets happen.  A
  * generation is one playing of as many passes as there are keys: the key and the shuffles of each
- * are drawn when it begins, and are gone with it (common/align/member.h).  Each is counted, durably,
- * before the hello that tells how many ids this party has, and again before anything can be compared
- * with them.  What a party lets out hangs on how many ids there are on each side and on how many are
- * common by each key, and on nothing else of its table.
+ * are drawn when it begins, and are gone with it (common/align/member.h).  Each is counted,
+ * durably, before the hello that tells how many ids this party has, and again before anything can
+ * be compared with them.  What a party lets out hangs on how many ids there are on each side and on
+ * how many are common by each key, and on nothing else of its table.
  *
  *   align.c   the table of functions (party/job.h)      batch.c   one step after the other
  *
@@ -50,8 +50,8 @@ struct party_align {
     uint32_t step, steps;       /* of the pass; step: expected next */
     uint32_t base;              /* steps of the passes before it */
     uint32_t common;            /* of the pass */
-    bool complete; /* the result is on the disk */
-    bool kept;     /* so it was of some playing of this job */
+    bool complete;              /* the result is on the disk */
+    bool kept;                  /* so it was of some playing of this job */
     uint64_t rounds;
     uint8_t *entries, *out; /* of the step under way; what goes out */
     size_t entries_n;

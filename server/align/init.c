@@ -6,18 +6,6 @@
 #include "common/base/mem.h"
 #include "common/flow/job.h"
 
-void server_align_forget(struct server_align *p)
-{
-    align_member_free(p->member);
-    align_match_free(p->match);
-    p->member = NULL;
-    p->match = NULL;
-    for (size_t i = 0; i < ALIGN_MEMBERS_MAX; i++) { /* nothing of it goes out with another */
-        p->given[i].n = 0;
-        p->given[i].sealed = false;
-    }
-}
-
 static enum status init(struct server_align *p, const struct server_setup *setup)
 {
     const size_t members = setup->roster->n + 1;

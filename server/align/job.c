@@ -40,8 +40,8 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
             return error_set(
                 err, STATUS_POLICY,
                 "policy.align.min_result: %s lists %u ids, and %u rows in common are the fewest",
-                k == 0 ? "the server" : server_name(p->fed, p->fed->set.member[k - 1]), p->listed[k],
-                p->about.result_min);
+                k == 0 ? "the server" : server_name(p->fed, p->fed->set.member[k - 1]),
+                p->listed[k], p->about.result_min);
     }
     if (all > p->ids.all_max)
         return error_set(err, STATUS_POLICY,

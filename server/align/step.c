@@ -77,10 +77,9 @@ static void send_step(struct server_align *p, struct actions *a, const struct al
         const struct align_given *g = &p->given[m + 1];
         struct wire_batch *b = &server_send_one(f, a, f->set.member[m], WIRE_BATCH)->msg.batch;
 
-        *b = (struct wire_batch){
-            .generation = f->set.generation,
-            .step = p->base + p->step,
-            .common = server_align_common(p)};
+        *b = (struct wire_batch){.generation = f->set.generation,
+                                 .step = p->base + p->step,
+                                 .common = server_align_common(p)};
         if (at->part != ALIGN_COLLECT) {
             b->entries = (struct wire_bytes){g->entries, g->n};
             b->tag = (struct wire_bytes){g->tag, g->sealed ? sizeof g->tag : 0};
@@ -177,6 +176,18 @@ void server_align_open_course(struct server_align *p)
     p->step = 0;
     p->steps = align_steps(&p->course);
     p->told = false;
+}
+
+void server_align_forget(struct server_align *p)
+{
+    align_member_free(p->member);
+    align_match_free(p->match);
+    p->member = NULL;
+    p->match = NULL;
+    for (size_t i = 0; i < ALIGN_MEMBERS_MAX; i++) { /* nothing of it goes out with another */
+        p->given[i].n = 0;
+        p->given[i].sealed = false;
+    }
 }
 
 /* To the next key. */

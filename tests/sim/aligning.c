@@ -92,10 +92,8 @@ static enum status open(void *owner, const struct alignment *about, uint32_t *n,
 
 struct party_ids_listed aligning_party(struct sim_list *l)
 {
-    return (struct party_ids_listed){.any = l->n > 0,
-                                     .list = {l, rows, take, count},
-                                     .open = open,
-                                     .keep = keep};
+    return (struct party_ids_listed){
+        .any = l->n > 0, .list = {l, rows, take, count}, .open = open, .keep = keep};
 }
 
 /* As server/prepare.c has it. */

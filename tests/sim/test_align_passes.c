@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/lib/kept.h"
+#include "common/base/file.h"
 #include "tests/lib/scratch.h"
 #include "tests/sim/aligned.h"
 #include "tests/sim/standing.h"
@@ -232,7 +232,8 @@ static void test_lists_too_short_for_a_result_are_not_begun(void **state)
 
     (void)state;
     s->list.result_min = 6;
-    expect_refused(s, "policy.align.min_result: p2 lists 5 ids, and 6 rows in common are the fewest");
+    expect_refused(s,
+                   "policy.align.min_result: p2 lists 5 ids, and 6 rows in common are the fewest");
 }
 
 /* --- what extends another --- */
@@ -279,8 +280,7 @@ static void test_rows_are_added_and_the_old_ones_stay(void **state)
         assert_int_equal(aligned_load(&a, l->table.state, "common", &err), STATUS_OK);
         assert_int_equal(aligned_load(&b, l->table.state, "wider", &err), STATUS_OK);
         assert_int_equal(b.n, 7);
-        assert_memory_equal(b.text.data + b.lines, a.text.data + a.lines,
-                            a.text.len - a.lines - 1);
+        assert_memory_equal(b.text.data + b.lines, a.text.data + a.lines, a.text.len - a.lines - 1);
         assert_memory_not_equal(a.transcript, b.transcript, sizeof a.transcript);
         aligned_deinit(&a);
         aligned_deinit(&b);
@@ -291,17 +291,28 @@ static void test_rows_are_added_and_the_old_ones_stay(void **state)
     sim_free(s);
 }
 
+static void read_kept(struct sim *s, int who, struct buf *out)
+{
+    char path[CONFIG_PATH_MAX + 32];
+    struct error err = {0};
+
+    snprintf(path, sizeof path, "%s/alignments/common", aligned_list(s, who)->table.state);
+    buf_init(out, 4096);
+    assert_int_equal(file_read_own(path, out, &err), STATUS_OK);
+}
+
 static void test_another_alignment_of_that_name_is_refused_before_anything_is_said(void **state)
 {
-    static const uint32_t places[] = {0};
-    struct config_align c = {.key = "nr"};
     struct sim *s = extended();
+    struct buf another;
     char path[CONFIG_PATH_MAX + 32];
 
     (void)state;
-    strcpy(c.table, scratch_write_text("one.csv", HEAD "1,Ann,1\n"));
-    kept_alignment(&c, "common", 7, places, 0);
-    strcpy(s->party[1].list.table.state, scratch_dir());
+    read_kept(s, 1, &another);
+    sim_free(s);
+    s = extended();
+    (void)scratch_write("side-1/alignments/common", another.data, another.len);
+    buf_deinit(&another);
     expect_refused(s, "p2 refuses: alignment common is another one here than at the server");
     s = extended();
     snprintf(path, sizeof path, "%s/alignments/common", s->party[2].list.table.state);
@@ -319,7 +330,8 @@ static void test_labelled_and_common_rows_do_not_mix(void **state)
         tabulate(s, who, "who: name,born", tables[who + 1]);
     standing_play(s, &job);
     sim_run(s, UINT64_C(3600000000));
-    assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+    if (sim_server_end(s)->outcome != OUTCOME_COMPLETED)
+        fail_msg("%s", sim_server_end(s)->error.text);
     /* Two are added to the six, whoever has them. */
     for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++)
         tabulate(s, who, "who: name,born", more[who + 1]);

@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "tests/lib/kept.h"
 #include "tests/lib/scratch.h"
+#include "tests/unit/daemon/kept.h"
 
 enum { HERE = 3 };
 

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "tests/lib/kept.h"
 #include "tests/lib/scratch.h"
+#include "tests/unit/daemon/kept.h"
 
 static void test_no_more_are_counted_than_the_policy_has(void **state)
 {
@@ -138,41 +138,6 @@ static void test_a_labelled_row_that_is_not_here_is_an_empty_line(void **state)
     expect_kept(nowhere, 2, "labelled 2\n" SECTION("2", "1", "id"), "\n\n");
 }
 
-/* Several keys, and an alignment that adds to another: the rows of each stand behind the others. */
-static void test_each_key_that_has_found_rows_makes_a_section(void **state)
-{
-    static const uint32_t first[] = {1, ALIGN_NOWHERE, 0, ALIGN_NOWHERE},
-                          then[] = {ALIGN_NOWHERE, 0}, added[] = {0, ALIGN_NOWHERE};
-    struct config_align c = {.trim = true, .key = "no: nr; who: name,born"};
-    struct error err = {0};
-    struct aligned a;
-    struct kept k;
-
-    (void)state;
-    strcpy(c.table, scratch_write_text("ids.csv", "nr,name,born\n7,Ann,1\n8,Bo,2\n9,Cy,3\n,Di,4\n"));
-    kept_open(&k, &c, "q3", "", 0);
-    kept_pass(&k, 0, first, 2);
-    assert_int_equal(k.roll.n, 2);
-    kept_pass(&k, 1, then, 1);
-    kept_close(&k, 0xab);
-    expect_file("common 3\n" SECTION("2", "1", "nr") SECTION("1", "2", "name,born"),
-                "9\n7\nDi,4\n");
-    /* Five has been there all along; of Di there is a number now, and it stays what it is. */
-    strcpy(c.table, scratch_write_text("ids.csv", "nr,name,born\n5,Ed,5\n8,Bo,2\n7,Ann,1\n6,Di,4\n"
-                                                  "9,Cy,3\n"));
-    kept_open(&k, &c, "q4", "q3", 0);
-    assert_int_equal(k.roll.n, 2);
-    kept_pass(&k, 0, added, 1);
-    kept_close(&k, 0xcd);
-    assert_int_equal(aligned_load(&a, scratch_dir(), "q4", &err), STATUS_OK);
-    assert_int_equal(a.n, 4);
-    assert_int_equal(a.sections_n, 3);
-    assert_int_equal(a.section[2].from, 3);
-    assert_int_equal(a.text.data[a.at[3]], '5');
-    aligned_deinit(&a);
-    assert_int_equal(unlink(scratch_path("alignments/q4")), 0);
-}
-
 static void test_a_file_of_an_earlier_version_is_named_as_one(void **state)
 {
     struct error err = {0};
@@ -185,7 +150,8 @@ static void test_a_file_of_an_earlier_version_is_named_as_one(void **state)
     aligned_deinit(&a);
 }
 
-/* One by several keys counts as several, and does not begin where the last ones would be too many. */
+/* One by several keys counts as several, and does not begin where the last ones would be too many.
+ */
 static void test_each_pass_counts_as_an_alignment(void **state)
 {
     const struct aligned_counts c = {.begun = 6, .told = 6};
@@ -194,7 +160,8 @@ static void test_each_pass_counts_as_an_alignment(void **state)
     (void)state;
     assert_int_equal(aligned_judge(&c, false, 2, 8, &err), STATUS_OK);
     assert_int_equal(aligned_judge(&c, false, 3, 8, &err), STATUS_POLICY);
-    assert_non_null(strstr(err.text, "there were 6, one by 3 keys counts as 3, and 8 are the most"));
+    assert_non_null(
+        strstr(err.text, "there were 6, one by 3 keys counts as 3, and 8 are the most"));
 }
 
 static int clear(void **state)
@@ -213,7 +180,6 @@ int main(void)
         cmocka_unit_test(test_a_count_that_cannot_be_read_ends_it),
         cmocka_unit_test(test_a_result_is_kept_in_the_common_order),
         cmocka_unit_test(test_a_labelled_row_that_is_not_here_is_an_empty_line),
-        cmocka_unit_test(test_each_key_that_has_found_rows_makes_a_section),
         cmocka_unit_test(test_a_file_of_an_earlier_version_is_named_as_one),
         cmocka_unit_test(test_each_pass_counts_as_an_alignment),
     };

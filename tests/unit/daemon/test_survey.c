@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "tests/lib/kept.h"
 #include "tests/lib/scratch.h"
+#include "tests/unit/daemon/kept.h"
 
 static void expect(const struct table *t, const char *name, const char *want)
 {
