@@ -84,7 +84,7 @@ static enum status open(void *owner, const struct alignment *about, uint32_t *n,
         s = roll_open(&l->table.roll, &l->table.ids, l->table.state, about, false, err);
         *n = l->table.roll.listed;
     } else if (about->keys_n != 1 || about->key[0].columns != 1) {
-        s = error_set(err, STATUS_CONFIG, "align.key: a number is an id here");
+        s = error_set(err, STATUS_CONFIG, "align.key: 1 columns make an id, by one key");
     }
     *n = l->lies ? l->says : *n;
     return s;
