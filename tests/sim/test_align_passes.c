@@ -61,8 +61,8 @@ static struct sim *federation(const char *const text[ALIGNED_LISTS], const char 
     const struct sim_options o = {.parties = ALIGNED_PARTIES,
                                   .stands = true,
                                   .checkpoint_rounds = 2,
-                                  .party_sets = {"policy.align.min_result=1", policy,
-                                                 "policy.align.rows=[common, labelled]"}};
+                                  .party_sets = {"policy.align.min_result=1",
+                                                 "policy.align.rows=[common, labelled]", policy}};
     struct sim *s = sim_new(&o);
 
     for (int who = SIM_SERVER; who < ALIGNED_PARTIES; who++)
