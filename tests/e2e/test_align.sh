@@ -76,8 +76,8 @@ same 2 "$(grep -c '^section 2 ' keys/party-2/alignments/common)" 'a section for 
 same "begun 2
 told 2" "$(cat keys/server/alignments/asked)" 'each pass counts'
 expect 0 'aligned   3 rows' 'too few by one of them are none, and left to the next' keyed --min 3 --out keys2
-expect 2 'party-2: .*no column "nr"' 'a key that a table lacks' "$vfl" align --ids s3.csv --party p3.csv --party a.csv \
-    --key nr --out keys3
+expect 2 'server: .*an empty id' 'a row without an id by any key' "$vfl" align --ids s3.csv --party p3.csv --key nr \
+    --out keys3
 printf '4,Eve,1950\n,Flo,1940\n' >>s3.csv
 printf '4;1951;Eva\n;1940;Flo\n5;1930;Guy\n' >>p3.csv
 printf 'Flo,6,1940\nEve,4,1950\n' >>q3.csv
