@@ -275,7 +275,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
                  /* Ids of predictions are compared with nobody's. */
                  .test = predict ? &no_rows : &r->in->test,
                  .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
-                 .persons = &r->in->persons},
+                 .persons = &r->in->persons,
+                 .schema = &r->in->schema},
         .start = {.weights = r->in->weights.data,
                   .weights_n = r->in->weights.len,
                   .seeded = r->options->seeded,
@@ -483,6 +484,7 @@ void party_run_job_ended(struct party_run *r)
         log_error("run %s: %s: %s", name, wire_outcome_name(r->outcome), err.text);
     else
         log_info("run %s: %s", name, wire_outcome_name(r->outcome));
+    roll_close(&r->roll);
 }
 
 void party_run_deinit(struct party_run *r)

@@ -419,11 +419,27 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
     for (uint32_t i = 0; i < in->wanted.n; i++) {
         size_t n;
         const char *id = ids_get(&in->wanted, i, &n);
+        const float *score = answers_find(in->answers, id, n);
 
-        scores_put(&out, id, n, NULL, answers_find(in->answers, id, n));
+        id = ids_name(&in->wanted, i, in->asked.placed, &n);
+        scores_put(&out, id, n, NULL, score);
     }
     st = scores_close(&out, err);
     return st == STATUS_OK ? missing_write(in, path, err) : st;
+}
+
+/* The rows of an alignment that stay are in one that has come to its end. */
+static void note_aligned(struct server_results *r, const struct server_session *s)
+{
+    const struct server_inputs *in = r->in;
+    const struct server_alignment a = server_align_result(server_session_alignment(s));
+    const uint32_t before = a.transcript != NULL ? in->listed.roll->old.file.n : 0;
+
+    r->summary.ids = in->listed.roll->listed;
+    r->summary.extended = before;
+    if (alignment_labelled(&in->listed.about) > 0)
+        r->summary.labelled = alignment_labelled(&in->listed.about) + before;
+    r->summary.common = a.common + before;
 }
 
 /* What predictions are of: so many rows, and who is not in them. */
@@ -434,14 +450,8 @@ static void note_asked(struct server_results *r, const struct server_session *s)
 
     r->summary.rows = in->wanted.n;
     r->summary.kept = in->wanted.n - in->missing.n;
-    if (in->listed.aligns) {
-        r->summary.ids = in->listed.roll->listed;
-        r->summary.extended = in->listed.roll->old.file.n;
-        if (alignment_labelled(&in->listed.about) > 0)
-            r->summary.labelled = alignment_labelled(&in->listed.about) + r->summary.extended;
-        r->summary.common =
-            r->summary.extended + server_align_result(server_session_alignment(s)).common;
-    }
+    if (in->listed.aligns)
+        note_aligned(r, s);
     r->summary.asks = in->asks.n;
     if (!in->predicts || in->asks.n > 0)
         return;

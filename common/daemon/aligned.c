@@ -11,8 +11,10 @@
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +36,29 @@ static enum status make_folder(char path[CONFIG_PATH_MAX], const char *state, co
     s = folder_make(path, err);
     path_of(path, state, name);
     return s;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+size_t aligned_names(aligned_name *names, size_t most, const char *state)
+{
+    char path[CONFIG_PATH_MAX];
+    const struct dirent *e;
+    size_t n = 0;
+    DIR *d;
+
+    snprintf(path, sizeof path, "%.*s/alignments", CONFIG_PATH_MAX - 16, state);
+    d = opendir(path);
+    while (d != NULL && n < most && (e = readdir(d)) != NULL)
+        if (key_text_is_alignment(e->d_name))
+            snprintf(names[n++], sizeof *names, "%.*s", CONFIG_ALIGN_NAME_MAX, e->d_name);
+    if (d != NULL)
+        closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    return n;
 }
 
 /* --- how many there were --- */
@@ -207,8 +232,8 @@ static size_t read_section(struct aligned *a, const char *text)
                "section %9u columns=%2u trim=%1u fold=%1u unicode=%1u duplicates=%1u key "
                "%127[^\n]%n",
                &s->n, &s->columns, &trim, &fold, &unicode, &duplicates, s->key, &end) != 7 ||
-        end == 0 || text[end] != '\n' || s->n < 1 || s->n > ALIGN_IDS_MAX - a->n ||
-        s->columns < 1 || s->columns > CONFIG_ALIGN_COLUMNS_MAX || unicode > CONFIG_UNICODE_NONE ||
+        end == 0 || text[end] != '\n' || s->n > ALIGN_IDS_MAX - a->n || s->columns < 1 ||
+        s->columns > CONFIG_ALIGN_COLUMNS_MAX || unicode > CONFIG_UNICODE_NONE ||
         duplicates > CONFIG_DUPLICATES_ALL)
         return 0;
     s->trim = trim != 0;
@@ -315,7 +340,8 @@ static bool read_lines(struct aligned *a, size_t from, size_t end)
 
         if (over == NULL || i == a->n)
             return false;
-        of += i == of->from + of->n;
+        while (i == of->from + of->n)
+            of++;
         if (!read_line(a, of, i, at, (size_t)(over - line)))
             return false;
         at += (size_t)(over - line) + 1;

@@ -382,7 +382,7 @@ static bool has_key(const struct idlist *l, const char *name)
 
 static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 
-static bool is_named(const char *text)
+bool idlist_is_named(const char *text)
 {
     const size_t name = strspn(text, LETTERS);
 
@@ -414,7 +414,7 @@ static enum status name_keys(struct reading *r, struct error *err)
     const char *all = l->as.key[0] == 0 ? "id" : l->as.key;
     bool good = true;
 
-    l->named = source_column(&r->source, all) == r->source.cols && is_named(all);
+    l->named = source_column(&r->source, all) == r->source.cols && idlist_is_named(all);
     for (const char *at = all; l->named && *at != 0 && good;) {
         const size_t n = strcspn(at, ";");
 

@@ -65,6 +65,9 @@ static inline bool idlist_has(const struct idlist *l, uint32_t key, uint32_t row
 bool idlist_occurrences(const struct idlist *l, uint32_t key, const uint32_t *row, uint32_t n,
                         uint32_t *order, uint32_t *occurrence);
 
+/* Has that align.key names, `NAME: COLUMNS; ...`?  (Or it is one column that is called so.) */
+bool idlist_is_named(const char *key);
+
 void idlist_form_of(struct idlist_form *f, bool trim, bool fold,
                     enum config_unicode unicode); /* no columns yet */
 /* key: columns, commas between, or one whose name has commas. */

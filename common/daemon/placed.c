@@ -97,22 +97,34 @@ static enum looked look(struct placed *p, uint32_t k, const uint8_t id[ALIGN_ROW
 
 /* --- as places.h has it --- */
 
+/* Of a key that has matched nothing the columns need not be there. */
+static enum status find_columns(struct placed *p, uint32_t k, const struct source *s,
+                                struct error *err)
+{
+    const struct aligned_section *of = &p->file.section[k];
+    struct idlist_form *form = &p->section[k].form;
+    struct error none = {0};
+
+    if (idlist_form_find(form, of->key, s, of->n > 0 ? err : &none) != STATUS_OK) {
+        if (of->n > 0)
+            return error_wrap(err, "alignment %s", p->file.name);
+        form->columns = 0;
+    }
+    return of->n == 0 || form->columns == of->columns
+               ? STATUS_OK
+               : source_fail(s, err, "alignment %s: its key has %u columns, and here %u",
+                             p->file.name, of->columns, form->columns);
+}
+
 static enum status begin(void *owner, const struct source *s, struct error *err)
 {
     struct placed *p = owner;
+    enum status found = STATUS_OK;
 
     memset(p->times, 0, (size_t)p->file.n * sizeof *p->times);
-    for (uint32_t k = 0; k < p->file.sections_n; k++) {
-        const struct aligned_section *of = &p->file.section[k];
-        struct idlist_form *form = &p->section[k].form;
-
-        if (idlist_form_find(form, of->key, s, err) != STATUS_OK)
-            return error_wrap(err, "alignment %s", p->file.name);
-        if (form->columns != of->columns)
-            return source_fail(s, err, "alignment %s: its key has %u columns, and here %u",
-                               p->file.name, of->columns, form->columns);
-    }
-    return STATUS_OK;
+    for (uint32_t k = 0; k < p->file.sections_n && found == STATUS_OK; k++)
+        found = find_columns(p, k, s, err);
+    return found;
 }
 
 static bool is_key(const void *owner, size_t column)
@@ -151,11 +163,15 @@ static enum status find(void *owner, const struct source *s, uint32_t *place, st
     enum looked found = LOOKED_NO;
     enum status status = STATUS_OK;
     bool any = false;
+    size_t column = 0;
 
     for (uint32_t k = 0; k < p->file.sections_n && status == STATUS_OK && found == LOOKED_NO; k++) {
         uint8_t id[ALIGN_ROW_BYTES];
         bool none;
 
+        if (p->file.section[k].n == 0)
+            continue;
+        column = p->section[k].form.column[0];
         p->spelling.len = 0;
         status = idlist_form_row(&p->section[k].form, s, id, &none, &p->spelling, err);
         if (status == STATUS_OK && !none)
@@ -168,10 +184,10 @@ static enum status find(void *owner, const struct source *s, uint32_t *place, st
     if (found != LOOKED_FOUND)
         *place = PLACES_NONE;
     if (found == LOOKED_TWICE)
-        return source_fault(s, p->section[0].form.column[0],
-                            "an id is there twice (align.duplicates says what then)", err);
-    if (status == STATUS_OK && !any && p->file.sections_n == 1)
-        return source_fault(s, p->section[0].form.column[0], "an empty id", err);
+        return source_fault(s, column, "an id is there twice (align.duplicates says what then)",
+                            err);
+    if (status == STATUS_OK && !any && p->file.sections_n == 1 && !p->places.by_id)
+        return source_fault(s, column, "an empty id", err);
     return status;
 }
 
@@ -185,6 +201,7 @@ static const char *own(const void *owner)
 static enum status end(void *owner, const struct source *s, struct error *err)
 {
     struct placed *p = owner;
+    const bool lacking = p->may_lack || p->asked;
     uint32_t missing = 0, first = 0;
 
     for (uint32_t i = p->file.n; i-- > 0;) {
@@ -195,14 +212,14 @@ static enum status end(void *owner, const struct source *s, struct error *err)
         if (p->may_lack)
             p->file.size[i] = 0;
     }
-    if (missing == p->there && p->may_lack)
+    if (missing == p->there && p->may_lack && !p->asked)
         return error_set(err, STATUS_DATA, "%s: none of the rows of alignment %s is here", s->path,
                          p->file.name);
-    if (missing > 0 && p->may_lack)
+    if (missing > 0 && lacking)
         log_warn("%s: it lacks %u of the rows of alignment %s that were here, that of place %u "
                  "first: their part is a constant",
                  s->path, missing, p->file.name, first);
-    if (missing == 0 || p->may_lack)
+    if (missing == 0 || lacking)
         return STATUS_OK;
     return error_set(err, STATUS_DATA,
                      "%s: it lacks %u of the %u rows of alignment %s, that of place %u first: let "
@@ -324,34 +341,85 @@ static uint32_t key_of(const struct idlist *l, const struct aligned_section *of)
     return k;
 }
 
+static bool is_in(struct placed *p, uint32_t k, const struct idlist_key *of, uint32_t i)
+{
+    const size_t at = of->at[i], n = of->at[i + 1] - at - 1;
+    uint8_t id[ALIGN_ROW_BYTES];
+    uint32_t place;
+    const bool is =
+        n > 0 &&
+        idlist_form_spelling(&p->section[k].form, (const char *)of->text.data + at, n, id) &&
+        look(p, k, id, &place) != LOOKED_NO;
+
+    secret_wipe(id, sizeof id);
+    return is;
+}
+
 enum status placed_mark(struct placed *p, const struct idlist *l, uint8_t *in, struct error *err)
 {
-    uint32_t key[ALIGNED_SECTIONS_MAX], place;
+    uint32_t key[ALIGNED_SECTIONS_MAX];
 
     p->may_lack = true; /* what is there twice is left out */
     for (uint32_t k = 0; k < p->file.sections_n; k++) {
         key[k] = key_of(l, &p->file.section[k]);
-        if (key[k] == l->keys_n)
-            return error_set(err, STATUS_CONFIG,
-                             "alignment %s: it was made by the columns \"%s\", which are no key of "
-                             "align.key",
-                             p->file.name, p->file.section[k].key);
+        if (key[k] < l->keys_n || p->file.section[k].n == 0)
+            continue;
+        log_error("alignment %s: it was made by the columns \"%s\", which are no key of align.key",
+                  p->file.name, p->file.section[k].key);
+        return error_set(err, STATUS_CONFIG, "alignment %s: a key of it is gone", p->file.name);
     }
     for (uint32_t i = 0; i < l->n; i++) {
         in[i] = 0;
-        for (uint32_t k = 0; k < p->file.sections_n && in[i] == 0; k++) {
-            const struct idlist_key *of = &l->key[key[k]];
-            const size_t at = of->at[i], n = of->at[i + 1] - at - 1;
-            uint8_t id[ALIGN_ROW_BYTES];
-
-            if (n == 0 ||
-                !idlist_form_spelling(&p->section[k].form, (const char *)of->text.data + at, n, id))
-                continue;
-            in[i] = look(p, k, id, &place) != LOOKED_NO;
-            secret_wipe(id, sizeof id);
-        }
+        for (uint32_t k = 0; k < p->file.sections_n && in[i] == 0; k++)
+            in[i] = p->file.section[k].n > 0 && is_in(p, k, &l->key[key[k]], i);
     }
     return STATUS_OK;
+}
+
+void placed_by_id(struct placed *p, const char *align_key)
+{
+    p->places.by_id = idlist_is_named(align_key);
+    for (uint32_t k = 1; k < p->file.sections_n; k++)
+        if (strcmp(p->file.section[k].key, p->file.section[0].key) != 0)
+            p->places.by_id = true;
+}
+
+/* --- spellings --- */
+
+uint32_t placed_next(const struct placed *p, const char *spelling, size_t n, struct placed_at *at)
+{
+    uint8_t row[ALIGN_ROW_BYTES];
+    uint32_t place = PLACES_NONE;
+
+    while (at->section < p->file.sections_n && place == PLACES_NONE) {
+        const struct placed_section *of = &p->section[at->section];
+
+        if (idlist_form_spelling(&of->form, spelling, n, row)) {
+            idlist_number(row, at->occurrence);
+            place = find_row(p, of, row);
+        }
+        *at = place == PLACES_NONE ? (struct placed_at){.section = at->section + 1}
+                                   : (struct placed_at){at->section, at->occurrence + 1};
+    }
+    secret_wipe(row, sizeof row);
+    return place;
+}
+
+bool placed_spells(const struct placed *p, uint32_t place, const char *spelling, size_t n)
+{
+    uint8_t row[ALIGN_ROW_BYTES];
+    uint32_t k = 0;
+    bool is;
+
+    if (place >= p->file.n || p->file.size[place] == 0)
+        return false;
+    while (place >= p->file.section[k].from + p->file.section[k].n)
+        k++;
+    is = idlist_form_spelling(&p->section[k].form, spelling, n, row);
+    idlist_number(row, p->file.occurrence[place]);
+    is = is && memcmp(row, row_of(p, place), sizeof row) == 0;
+    secret_wipe(row, sizeof row);
+    return is;
 }
 
 const char *placed_own_id(const struct placed *p, const struct table *t, size_t row, size_t *n)
@@ -369,8 +437,7 @@ const char *placed_own_id(const struct placed *p, const struct table *t, size_t 
     digest_hex(hex, row_of(p, (uint32_t)place), ALIGN_ROW_BYTES);
     if (strcmp(own, hex) != 0)
         return own;
-    *n = p->file.size[place];
-    return (const char *)p->file.text.data + p->file.at[place];
+    return aligned_spelling(&p->file, (uint32_t)place, n);
 }
 
 void placed_show(const struct placed *p, const struct table *t, const char *path)
@@ -442,12 +509,16 @@ enum status placed_open_pair(struct placed_pair *p, const char *state, const str
                          n->key, n->train[0] == 0 ? "" : "_test", n->key, n->key, n->key);
     s = placed_open(&p->train, state, n->train, err);
     p->train.may_lack = n->may_lack && p->train.file.labelled;
+    if (n->align_key != NULL)
+        placed_by_id(&p->train, n->align_key);
     if (s != STATUS_OK)
         return error_wrap(err, "%s.alignment", n->key);
     if (!tests)
         return s;
     s = placed_open(&p->test, state, n->test, err);
     p->test.may_lack = n->may_lack && p->test.file.labelled;
+    if (n->align_key != NULL)
+        placed_by_id(&p->test, n->align_key);
     if (s != STATUS_OK)
         return error_wrap(err, "%s.alignment_test", n->key);
     if (memcmp(p->test.file.transcript, p->train.file.transcript, DIGEST_BYTES) != 0)

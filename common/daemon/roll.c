@@ -58,11 +58,15 @@ static enum status check_old(const struct roll *r, struct error *err)
         return error_set(err, STATUS_CONFIG, "alignment %s is of %s rows, and extended by %s ones",
                          a->name, a->labelled ? "labelled" : "common",
                          a->labelled ? "common" : "labelled");
-    if (a->sections_n + r->about.keys_n > ALIGNED_SECTIONS_MAX)
+    if (a->labelled && r->ids->as.duplicates == CONFIG_DUPLICATES_ALL)
         return error_set(err, STATUS_CONFIG,
-                         "alignment %s has %u sections, and %d are the most: let all sides align "
+                         "align.duplicates: all: labelled rows are not extended so: the second of "
+                         "an id here need not be the second of the new ones");
+    if (a->sections_n + r->ids->keys_n > ALIGNED_SECTIONS_MAX)
+        return error_set(err, STATUS_CONFIG,
+                         "alignment %s has too many sections to be extended: let all sides align "
                          "anew",
-                         a->name, a->sections_n, ALIGNED_SECTIONS_MAX);
+                         a->name);
     return STATUS_OK;
 }
 
@@ -162,6 +166,10 @@ enum status roll_open(struct roll *r, const struct idlist *ids, const char *stat
         return s;
     list_first(r);
     r->listed = r->n;
+    if ((labels ? r->n : about->ids) > ALIGN_IDS_MAX - r->old.file.n)
+        return error_set(err, STATUS_CONFIG,
+                         "alignment %s: with those that are listed it may have more rows than %d",
+                         about->extends, ALIGN_IDS_MAX);
     return r->n > 0 ? s
                     : error_set(err, STATUS_DATA, "no id to be listed%s%s",
                                 about->extends[0] != 0 ? " that is not in alignment " : "",
@@ -202,37 +210,43 @@ static bool takes_part(const struct roll *r, uint32_t key, uint32_t e)
     return counts(r, key, e) && !is_second(r, e);
 }
 
-/* The how manieth of its id each entry is that counts, and which is the first; all of the two is
- * room for as many. */
-static void number(struct roll *r, uint32_t key, uint32_t *row, uint32_t *occurrence)
+/* The how manieth of its id each entry is among those that count, and which is the first.  All are
+ * sorted, so that how long it takes does not tell how many count. */
+static void number(struct roll *r, uint32_t key, uint32_t *occurrence)
 {
-    uint32_t n = 0, lead = 0;
+    uint32_t times = 0, lead = 0;
 
-    for (uint32_t e = 0; e < r->n; e++) {
-        r->occurrence[e] = 0;
-        if (counts(r, key, e))
-            row[n++] = r->entry[e];
-    }
-    idlist_occurrences(r->ids, key, row, n, r->order, occurrence);
-    n = 0;
-    for (uint32_t e = 0; e < r->n; e++) { /* rows are known, entries are wanted */
-        if (counts(r, key, e))
-            row[n++] = e;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t at = r->order[i], e = row[at];
+    idlist_occurrences(r->ids, key, r->entry, r->n, r->order, occurrence);
+    for (uint32_t i = 0; i < r->n; i++) {
+        const uint32_t e = r->order[i];
+        const bool one = counts(r, key, e);
 
-        lead = occurrence[at] == 0 ? e : lead;
-        r->occurrence[e] = occurrence[at];
+        times = occurrence[e] == 0 ? 0 : times;
+        lead = times == 0 ? e : lead;
+        r->occurrence[e] = one ? times : 0;
         r->lead[e] = lead;
+        times += one;
     }
+}
+
+/* What stands for that entry; padding is made beside what it is in the place of, for time's sake.
+ */
+static void write_row(struct roll *r, uint32_t key, uint32_t e)
+{
+    uint8_t *to = r->rows + (size_t)e * ALIGN_ROW_BYTES, noise[ALIGN_ROW_BYTES];
+
+    rng_fill(&r->rng, noise, sizeof noise);
+    memcpy(to, r->ids->key[key].ids + (size_t)r->entry[e] * ALIGN_ROW_BYTES, ALIGN_ROW_BYTES);
+    idlist_number(to, r->occurrence[e]);
+    if (!takes_part(r, key, e))
+        memcpy(to, noise, sizeof noise);
+    secret_wipe(noise, sizeof noise);
 }
 
 enum status roll_pass(struct roll *r, uint32_t pass, struct error *err)
 {
     const uint32_t key = r->key[pass];
-    uint32_t *row = mem_alloc(r->ids->n, sizeof *row), *of = mem_alloc(r->ids->n, sizeof *of);
-    const bool room = row != NULL && of != NULL;
+    uint32_t *of = mem_alloc(r->ids->n, sizeof *of);
 
     CHECK(pass < r->about.keys_n);
     if (pass == 0) {
@@ -240,37 +254,41 @@ enum status roll_pass(struct roll *r, uint32_t pass, struct error *err)
             r->state[i] = r->state[i] == OLD ? OLD : FREE;
         list_first(r);
         r->sections_n = 0;
+        secret_wipe(r->lines.data, r->lines.len);
         r->lines.len = 0;
     }
-    if (room)
-        number(r, key, row, of);
-    for (uint32_t e = 0; room && e < r->n; e++) {
-        uint8_t *to = r->rows + (size_t)e * ALIGN_ROW_BYTES;
-
-        if (!takes_part(r, key, e)) {
-            rng_fill(&r->rng, to, ALIGN_ROW_BYTES);
-            continue;
-        }
-        memcpy(to, r->ids->key[key].ids + (size_t)r->entry[e] * ALIGN_ROW_BYTES, ALIGN_ROW_BYTES);
-        idlist_number(to, r->occurrence[e]);
-    }
-    mem_free(row);
+    if (of == NULL)
+        return error_set(err, STATUS_MEMORY, "no memory for a list of ids");
+    number(r, key, of);
+    for (uint32_t e = 0; e < r->n; e++)
+        write_row(r, key, e);
     mem_free(of);
-    return room ? STATUS_OK : error_set(err, STATUS_MEMORY, "no memory for a list of ids");
+    return STATUS_OK;
 }
 
 /* --- its end --- */
 
-/* By place: an entry, or ALIGN_NOWHERE.  A place that another side has moved to padding is nobody's
- * row: it is found when the file is read. */
+/* By place: an entry, or ALIGN_NOWHERE.  One that a lying member has moved to padding goes to the
+ * first entry that has none: the result is spoilt as by any other move, and who is padding shows in
+ * no refusal. */
 static void order_entries(const struct roll *r, uint32_t key, const uint32_t *places,
                           uint32_t *entry, uint32_t n)
 {
+    uint32_t spare = 0;
+
     for (uint32_t p = 0; p < n; p++)
         entry[p] = ALIGN_NOWHERE;
     for (uint32_t e = 0; e < r->n; e++) {
-        if (places[e] != ALIGN_NOWHERE && takes_part(r, key, e))
+        if (places[e] != ALIGN_NOWHERE)
             entry[places[e]] = e;
+    }
+    for (uint32_t p = 0; p < n; p++) {
+        if (entry[p] == ALIGN_NOWHERE || takes_part(r, key, entry[p]))
+            continue;
+        while (spare < r->n && (places[spare] != ALIGN_NOWHERE || !takes_part(r, key, spare)))
+            spare++;
+        if (spare < r->n)
+            entry[p] = spare++;
     }
 }
 
@@ -280,7 +298,7 @@ static enum status add_lines(struct roll *r, uint32_t key, const uint32_t *entry
     enum status s = STATUS_OK;
 
     for (uint32_t p = 0; p < n && s == STATUS_OK; p++) {
-        const bool there = entry[p] != ALIGN_NOWHERE;
+        const bool there = entry[p] != ALIGN_NOWHERE && takes_part(r, key, entry[p]);
         const uint32_t row = there ? r->entry[entry[p]] : 0;
         const size_t from = there ? k->at[row] : 0, bytes = there ? k->at[row + 1] - from : 0;
 
@@ -290,10 +308,9 @@ static enum status add_lines(struct roll *r, uint32_t key, const uint32_t *entry
     return s;
 }
 
-static void add_section(struct roll *r, uint32_t key, uint32_t n)
+static void write_section(const struct roll *r, uint32_t key, uint32_t n, struct aligned_section *s)
 {
     const struct idlist_key *k = &r->ids->key[key];
-    struct aligned_section *s = &r->section[r->sections_n++];
 
     *s = (struct aligned_section){.columns = k->form.columns,
                                   .trim = r->ids->as.trim,
@@ -305,18 +322,20 @@ static void add_section(struct roll *r, uint32_t key, uint32_t n)
 }
 
 /* What is in common is listed no more. */
-static void strike(struct roll *r, uint32_t key, const uint32_t *places)
+static void strike(struct roll *r, uint32_t key, const uint32_t *entry, uint32_t common)
 {
     uint32_t n = 0;
 
+    for (uint32_t p = 0; p < common; p++) {
+        if (entry[p] != ALIGN_NOWHERE)
+            r->state[r->entry[entry[p]]] = FOUND;
+    }
     for (uint32_t e = 0; e < r->n; e++) {
-        if (counts(r, key, e) && is_second(r, e) && places[r->lead[e]] != ALIGN_NOWHERE)
+        if (counts(r, key, e) && is_second(r, e) && r->state[r->entry[r->lead[e]]] == FOUND)
             r->state[r->entry[e]] = LEFT_OUT;
     }
     for (uint32_t e = 0; e < r->n; e++) {
-        if (places[e] != ALIGN_NOWHERE)
-            r->state[r->entry[e]] = FOUND;
-        else
+        if (r->state[r->entry[e]] != FOUND)
             r->entry[n++] = r->entry[e];
     }
     r->n = n;
@@ -333,9 +352,9 @@ enum status roll_take(struct roll *r, uint32_t pass, uint32_t common, const uint
         s = add_lines(r, r->key[pass], entry, common);
     }
     if (s == STATUS_OK && common > 0)
-        add_section(r, r->key[pass], common);
+        write_section(r, r->key[pass], common, &r->section[r->sections_n++]);
     if (s == STATUS_OK)
-        strike(r, r->key[pass], places);
+        strike(r, r->key[pass], entry, common);
     mem_free(entry);
     return s == STATUS_OK ? s : error_set(err, s, "an alignment: %s", status_words(s));
 }
@@ -349,6 +368,29 @@ uint32_t roll_rows(const struct roll *r)
     return n;
 }
 
+/* Those of the extended alignment, the new ones, and one of no rows for each key of this side that
+ * has none yet: whether it matched anything, or was tried, its columns are no features. */
+static uint32_t all_sections(const struct roll *r, struct aligned_section *out)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < r->old.file.sections_n; k++) {
+        if (r->old.file.section[k].n > 0)
+            out[n++] = r->old.file.section[k];
+    }
+    for (uint32_t k = 0; k < r->sections_n; k++)
+        out[n++] = r->section[k];
+    for (uint32_t k = 0; k < r->ids->keys_n; k++) {
+        uint32_t i = 0;
+
+        while (i < n && strcmp(out[i].key, r->ids->key[k].columns) != 0)
+            i++;
+        if (i == n)
+            write_section(r, k, 0, &out[n++]);
+    }
+    return n;
+}
+
 enum status roll_keep(const struct roll *r, const char *state, const uint8_t *transcript,
                       struct error *err)
 {
@@ -358,14 +400,12 @@ enum status roll_keep(const struct roll *r, const char *state, const uint8_t *tr
                                         .transcript = transcript,
                                         .labelled = r->about.rows == CONFIG_ROWS_LABELLED,
                                         .section = section,
-                                        .sections_n = old->sections_n + r->sections_n,
+                                        .sections_n = all_sections(r, section),
                                         .lines = &r->lines};
     struct aligned_result whole = kept;
     struct buf lines;
     enum status s = STATUS_OK;
 
-    for (uint32_t k = 0; k < kept.sections_n; k++)
-        section[k] = k < old->sections_n ? old->section[k] : r->section[k - old->sections_n];
     buf_init(&lines, LINES_MAX);
     if (old->n > 0) /* behind it stands a final 0 */
         s = buf_append(&lines, old->text.data + old->lines, old->text.len - old->lines - 1);

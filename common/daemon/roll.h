@@ -5,7 +5,9 @@
  * row; the next ones as many as are not in common yet, which is a number that everybody knows.  So
  * a row without an id by the key of a pass, or that is left out as the second of its id, stays in
  * the list as padding: 32 random bytes, whose point is nobody's.  How many those are, and which,
- * shows to nobody.
+ * shows to nobody.  A member that lies on the way back may say that such an entry is in common: the
+ * first row of the pass that is not takes its place, since a row that is missing from the result
+ * would be refused aloud later; only where there is none, it is missing.
  *
  * Of duplicates `first`: the first row of an id among those that a pass lists takes part in it;
  * once it is in common, so are the others, which take part in no more.  `all`: the k-th of those
@@ -35,7 +37,9 @@ struct roll {
     uint8_t *rows;               /* n times ALIGN_ROW_BYTES; secret */
     uint32_t *occurrence, *lead; /* by entry: of its id, and the first entry of that */
     uint32_t *order;             /* room */
-    struct aligned_section section[ALIGNMENT_KEYS_MAX]; /* that have matched something */
+    struct aligned_section section[ALIGNMENT_KEYS_MAX]; /* that have matched something; those of
+                                                         * the other keys are added when it is kept
+                                                         */
     uint32_t sections_n;
     struct buf lines; /* of these */
     struct rng rng;   /* of padding */

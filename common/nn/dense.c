@@ -87,6 +87,7 @@ const struct layer_kind DENSE_LAYER = {
     .sizes = sizes,
     .forward = forward,
     .delta = delta,
+    .drops = true,
     .gradients = gradients,
     .norm2 = layer_product_norm2,
     .tensors = tensors,

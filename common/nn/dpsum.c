@@ -48,7 +48,7 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
 
 /* A row that counts as nothing may hold anything: an infinity times 0 is none.  Its bits are masked
  * and not looked at. */
-static void widen(double *out, const float *x, size_t cols, double factor)
+void dpsum_widen(double *out, const float *x, size_t cols, double factor)
 {
     const uint64_t counts = -(uint64_t)(factor != 0);
 
@@ -66,8 +66,8 @@ static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, co
                       const double *factor, size_t rows)
 {
     for (size_t r = 0; r < rows; r++) {
-        widen(s->input + r * l->in, x + r * l->in, l->in, (double)(factor[r] != 0));
-        widen(s->output + r * l->out, l->dy + r * l->out, l->out, factor[r]);
+        dpsum_widen(s->input + r * l->in, x + r * l->in, l->in, (double)(factor[r] != 0));
+        dpsum_widen(s->output + r * l->out, l->dy + r * l->out, l->out, factor[r]);
     }
     gemm_tn_add(sum, s->input, s->output, l->in, l->out, (uint32_t)rows);
     for (size_t r = 0; r < rows && l->b != NULL; r++) {
@@ -85,7 +85,9 @@ void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
         struct nn_layer l = n->layer[i];
         const float *x = l.x;
 
-        for (size_t r = 0; r < n->rows; r += ROWS) {
+        if (l.kind->add != NULL)
+            l.kind->add(sum, &l, factor, n->rows);
+        for (size_t r = 0; r < n->rows && l.kind->add == NULL; r += ROWS) {
             const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;
 
             add_layer(s, sum, &l, x + r * l.in, factor + r, some);

@@ -5,11 +5,13 @@
 
 #include "common/base/check.h"
 #include "common/nn/dense.h"
+#include "common/nn/embedding.h"
 #include "common/nn/polynomial.h"
 
 static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_DENSE] = &DENSE_LAYER,
     [NN_POLYNOMIAL] = &POLYNOMIAL_LAYER,
+    [NN_EMBEDDING] = &EMBEDDING_LAYER,
 };
 
 const struct layer_kind *layer_kind(enum nn_kind kind)

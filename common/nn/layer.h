@@ -16,7 +16,7 @@
 /* In floats; the product of a row is in x out. */
 struct layer_sizes {
     uint32_t in, out;
-    size_t biases;  /* behind the in x out weights: out, or 0 */
+    size_t biases;  /* behind the in x out weights */
     bool makes;     /* x of its own, rows_max x in, finite where its rows are sound */
     size_t scratch; /* that one call to it needs; the layers of a net share it */
 };
@@ -37,6 +37,8 @@ struct layer_kind {
     /* May layer i of that net be one of these? */
     bool (*fits)(const struct nn_spec *s, size_t i);
     struct layer_sizes (*sizes)(const struct nn_spec *s, size_t i);
+    /* First weights; NULL: as nn_net_randomize says. */
+    void (*draw)(struct nn_layer *l, enum nn_init init, struct rng *r);
     /* l->y of x (rows x width[i]), without a mask; leaves l->x. */
     void (*forward)(struct nn_layer *l, const float *x, uint32_t rows);
     /* masked: the last forward had a mask on it.  l->dy holds the gradient for l->y and becomes the
@@ -44,10 +46,15 @@ struct layer_kind {
      * in.  `scratch` is as large as sizes says. */
     void (*delta)(struct nn_layer *l, bool masked, float *dx, float *scratch, uint32_t rows);
     bool no_dx; /* dx has to be NULL */
+    bool drops; /* units behind it are left out by spec.dropout */
     /* l->dw and l->db of l->dy, or of what it has become. */
     void (*gradients)(struct nn_layer *l, uint32_t rows);
-    /* The squared l2 norm of row r's own gradient for w and b. */
+    /* The squared l2 norm of row r's own gradient for w and b, which are one product of l->x and
+     * l->dy unless there is an `add`. */
     double (*norm2)(const struct nn_layer *l, size_t r);
+    /* sum += the sum over rows of factor[r] times row r's own gradient; NULL: of such products
+     * (dpsum.c). */
+    void (*add)(double *sum, const struct nn_layer *l, const double *factor, uint32_t rows);
     size_t (*tensors)(const struct nn_layer *l);
     struct layer_tensor (*tensor)(const struct nn_layer *l, size_t i, size_t index);
 };

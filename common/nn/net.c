@@ -26,6 +26,7 @@ static void check_spec(const struct nn_spec *s)
     CHECK(isfinite(s->out_scale) && s->out_scale > 0.0F);
     CHECK(s->table.rows == 0 || s->table.width >= 1);
     CHECK(s->dropout >= 0.0F && s->dropout < 1.0F);
+    CHECK((s->embedded.n > 0) == (s->layers > 0 && s->layer[0].kind == NN_EMBEDDING));
     for (size_t i = 0; i < s->layers; i++)
         CHECK(layer_kind_of(s, i)->fits(s, i));
 }
@@ -53,7 +54,7 @@ static size_t params(const struct nn_spec *s, size_t i)
 
 size_t nn_layer_params(const struct nn_layer *l)
 {
-    return (size_t)l->in * l->out + (l->b != NULL ? l->out : 0);
+    return l->params;
 }
 
 size_t nn_spec_blocks(const struct nn_spec *spec)
@@ -91,7 +92,7 @@ static size_t scratch(const struct nn_spec *s)
 /* Hidden layers do. */
 static bool drops(const struct nn_spec *s, size_t i)
 {
-    return s->dropout > 0.0F && i + 1 < s->layers;
+    return s->dropout > 0.0F && i + 1 < s->layers && layer_kind_of(s, i)->drops;
 }
 
 /* total + `times` aligned blocks of n floats, or SIZE_MAX when that does not fit. */
@@ -115,6 +116,7 @@ size_t nn_net_bytes(const struct nn_spec *spec)
     check_spec(spec);
     total = add_blocks(total, 1, scratch(spec));
     total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
+    total = add_blocks(total, spec->embedded.n > 0, sizeof spec->embedded / sizeof(float));
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
         total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
     for (size_t i = 0; i < spec->layers; i++) {
@@ -149,6 +151,7 @@ static enum status init_params(struct nn_layer *l, size_t n, enum nn_optimizer o
 {
     const size_t kept = states(o);
 
+    l->params = n;
     l->w = cut(a, n);
     l->dw = cut(a, n);
     l->m1 = kept >= 1 ? cut(a, n) : NULL;
@@ -179,6 +182,7 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->out = sizes.out;
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
+    l->width = s->width[i + 1];
     if (init_params(l, params(s, i), s->optimizer, a) != STATUS_OK)
         return STATUS_MEMORY;
     l->y = cut(a, batch);
@@ -197,6 +201,18 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     return STATUS_OK;
 }
 
+/* A net may be moved, so that its layers do not point into it. */
+static enum status init_embedded(struct nn_layer *l, const struct nn_spec *s, struct arena *a)
+{
+    struct nn_embedded *own = arena_alloc(a, 1, sizeof *own);
+
+    if (own == NULL)
+        return STATUS_MEMORY;
+    *own = s->embedded;
+    l->embedded = own;
+    return STATUS_OK;
+}
+
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
 {
     check_spec(spec);
@@ -210,6 +226,8 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
     for (size_t i = 0; i < spec->layers; i++)
         if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
             return STATUS_MEMORY;
+    if (spec->embedded.n > 0 && init_embedded(&n->layer[0], spec, a) != STATUS_OK)
+        return STATUS_MEMORY;
     return spec->table.rows > 0 ? init_table(nn_net_table(n), spec, a) : STATUS_OK;
 }
 
@@ -249,7 +267,9 @@ void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
     for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         struct nn_layer *l = &n->layer[i];
 
-        if (i < n->spec.layers)
+        if (i < n->spec.layers && l->kind->draw != NULL)
+            l->kind->draw(l, init, r);
+        else if (i < n->spec.layers)
             randomize_layer(l, init, r);
         else
             memset(l->w, 0, nn_layer_params(l) * sizeof *l->w);

@@ -23,7 +23,7 @@ usage: vfl align --ids FILE --party A.csv --party B.csv ... [--key COLUMN[,COLUM
   --extends DIR    of an earlier alignment of as many parties: its rows stay, in their order, and behind them come
                    those of the new ones that all have
   --out DIR        a new folder: server.ids and party-I.ids with the common ids in one order, in each side's own
-                   spelling, and summary.json
+                   spelling, summary.json, and name: what it is called there
 USAGE
 }
 
@@ -78,13 +78,18 @@ align_read_options() {
 align_read_extended() {
     old=''
     [ -n "$extends" ] || { name=${name:-common} && return; }
-    old=$(find "$extends/server/alignments" -type f ! -name asked -printf '%T@ %f\n' 2>/dev/null | sort -n |
-        tail -n 1 | cut -d ' ' -f 2)
-    [ -n "$old" ] || fail 2 "$extends: no alignment of vfl align"
-    for i in $(seq "$m"); do
-        [ -e "$extends/party-$i/alignments/$old" ] || fail 2 "$extends: party $i has no part in it"
+    old=$(cat "$extends/name" 2>/dev/null)
+    case $old in '' | *[!a-z0-9-]*) fail 2 "$extends: no alignment of vfl align" ;; esac
+    for side in server $(seq -f 'party-%.0f' "$m"); do
+        [ -f "$extends/$side/alignments/$old" ] || fail 2 "$extends: $side has no part in $old"
     done
-    name=${name:-common-$(($(find "$extends/server/alignments" -type f ! -name asked | wc -l) + 1))}
+    name=${name:-$(align_next "$old")}
+}
+
+# NAME, NAME-2, NAME-3
+align_next() { # NAME
+    align_number=$(expr "x$1" : 'x.*-\([1-9][0-9]\{0,5\}\)$')
+    [ -n "$align_number" ] && printf '%s-%d' "${1%-*}" "$((align_number + 1))" || printf '%s-2' "$1"
 }
 
 align_bring_extended() {
@@ -156,6 +161,7 @@ align_write() {
         sed "1,/^\$/d; $align_number" "$out/$side/alignments/$name" >"$out/$side.ids" ||
             fail 6 "$out/$side.ids cannot be written"
     done
+    printf '%s\n' "$name" >"$out/name" || fail 6 "$out/name cannot be written"
 }
 
 align_main() {

@@ -106,7 +106,7 @@ static void join(const void *state, struct wire_join *j)
 
 /* --- a set comes together --- */
 
-/* A playing is counted before its hello says anything. */
+/* A playing is counted before anything is said of the list, be it that it has nothing new. */
 static enum party_next ready(void *state, struct actions *a)
 {
     struct party_align *p = state;
@@ -218,12 +218,22 @@ static void start(void *state)
 
 /* --- it is played --- */
 
+static uint64_t patience_ms(const void *state)
+{
+    const struct party_align *p = state;
+
+    return p->known ? 2 * (uint64_t)p->about.patience_ms : 0;
+}
+
+/* Patience is for each step, not for all of them. */
 static enum party_next message(void *state, struct actions *a, const struct wire_msg *m)
 {
     struct party_align *p = state;
 
-    if (m->kind == WIRE_BATCH)
+    if (m->kind == WIRE_BATCH) {
+        actions_add(a, ACTION_ARM)->after_ms = patience_ms(p);
         return align_take_batch(p, a, &m->batch) == STATUS_OK ? PARTY_WAIT : PARTY_REFUSE;
+    }
     error_set(p->error, STATUS_PROTOCOL, "the server sent %s in an alignment",
               wire_kind_name(m->kind));
     return PARTY_REFUSE;
@@ -233,15 +243,20 @@ static void work(void *state)
 {
     struct party_align *p = state;
     const struct party_ids_listed *l = &p->setup->listed;
+    struct error why = {0};
+    enum status opened;
 
     if (p->work == ALIGN_TAKES) {
         align_work_step(p);
         return;
     }
-    p->worked = l->open(l->list.owner, &p->about, &p->listed, p->error);
-    if (p->worked == STATUS_OK)
-        p->worked = l->list.count(l->list.owner, &p->about,
-                                  p->kept ? ALIGNMENT_AGAIN : ALIGNMENT_BEGUN, p->error);
+    opened = l->open(l->list.owner, &p->about, &p->listed, &why);
+    p->worked = l->list.count(l->list.owner, &p->about, p->kept ? ALIGNMENT_AGAIN : ALIGNMENT_BEGUN,
+                              p->error);
+    if (p->worked != STATUS_OK || opened == STATUS_OK)
+        return;
+    *p->error = why;
+    p->worked = opened;
 }
 
 static enum party_next done(void *state, struct actions *a, const struct event *e)
@@ -259,13 +274,6 @@ static enum party_next timer(void *state, bool connected)
     (void)state;
     (void)connected;
     return PARTY_FAIL;
-}
-
-static uint64_t patience_ms(const void *state)
-{
-    const struct party_align *p = state;
-
-    return p->known ? 2 * (uint64_t)p->about.patience_ms : 0;
 }
 
 /* --- its end --- */

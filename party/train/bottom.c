@@ -7,7 +7,9 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/daemon/embedded.h"
 #include "common/flow/agenda.h"
+#include "common/nn/embedding.h"
 #include "common/nn/gemm.h"
 #include "common/nn/safetensors.h"
 #include "common/secagg/lane.h"
@@ -17,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert((int)PLAN_LAYERS_MAX + 2 <= (int)NN_LAYERS_MAX, "layers that the net does not have");
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
 
 static enum nn_act activation_of(enum plan_activation a)
@@ -30,8 +33,25 @@ static enum nn_act activation_of(enum plan_activation a)
     return NN_ACT_NONE;
 }
 
+/* Hidden layers as the configuration has them, behind one of tables where s embeds columns. */
+static void add_layers(struct nn_spec *spec, const struct config_party *config,
+                       const struct schema *s)
+{
+    spec->embedded = embedded_of(s);
+    spec->layers = 0;
+    if (spec->embedded.n > 0) {
+        spec->layer[0].kind = NN_EMBEDDING;
+        spec->width[++spec->layers] = (uint32_t)embedding_width(&spec->embedded, spec->width[0]);
+    }
+    for (size_t i = 0; i < config->layers.n; i++) {
+        spec->act[spec->layers] = activation_of(config->activation);
+        spec->width[++spec->layers] = config->layers.width[i];
+    }
+    spec->act[spec->layers++] = NN_ACT_TANH;
+}
+
 struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
-                                 uint32_t features)
+                                 uint32_t features, const struct schema *s)
 {
     struct nn_spec spec = {
         .layers = 1,
@@ -49,13 +69,8 @@ struct nn_spec party_bottom_spec(const struct config_party *config, const struct
                                    .degree = config->degree,
                                    .x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN)};
     } else {
-        spec.layers = config->layers.n + 1;
         spec.out_scale = (float)p->protocol.clip;
-        for (size_t i = 0; i < config->layers.n; i++) {
-            spec.width[i + 1] = config->layers.width[i];
-            spec.act[i] = activation_of(config->activation);
-        }
-        spec.act[spec.layers - 1] = NN_ACT_TANH;
+        add_layers(&spec, config, s);
     }
     spec.width[spec.layers] = p->model.embedding;
     if (config->train != TRAIN_FROZEN && config->degree == 0)
@@ -64,9 +79,9 @@ struct nn_spec party_bottom_spec(const struct config_party *config, const struct
 }
 
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
-                               uint32_t features, struct error *err)
+                               uint32_t features, const struct schema *schema, struct error *err)
 {
-    const struct nn_spec spec = party_bottom_spec(config, p, features);
+    const struct nn_spec spec = party_bottom_spec(config, p, features, schema);
 
     /* The server is sent what stands in err: how large the bottom and its noise are does not. */
     if (!party_dp_possible(config, nn_spec_params(&spec))) {
@@ -87,9 +102,10 @@ enum status party_bottom_check(const struct config_party *config, const struct p
 }
 
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
-                              const struct plan *p, uint32_t features, struct rng *init)
+                              const struct plan *p, uint32_t features, const struct schema *schema,
+                              struct rng *init)
 {
-    const struct nn_spec spec = party_bottom_spec(config, p, features);
+    const struct nn_spec spec = party_bottom_spec(config, p, features, schema);
     uint32_t batch = p->training.batch;
     struct down down;
     size_t words, values, turned, anchor, nothing, scratch;

@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
     'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
-    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/sim/'),
+    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
     'tests/fuzz/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/',
                      'deploy/tools/audit/seen.h', 'tests/unit/privacy/sealed_ledger.h',
                      'tests/unit/daemon/journals.h'),
@@ -50,6 +50,7 @@ FOREIGN = {
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
                   'tests/fuzz/fuzz_certificate.c', 'tests/bench/*'),
     'sodium.h': ('common/crypto/group.c', 'common/crypto/siphash.c', 'tests/unit/crypto/*'),
+    'decaf/point_255.h': ('common/crypto/group.c',),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/tree.c',),
     'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'server/queue.c',

@@ -81,11 +81,13 @@ expect 2 'server: .*an empty id' 'a row without an id by any key' "$vfl" align -
 printf '4,Eve,1950\n,Flo,1940\n' >>s3.csv
 printf '4;1951;Eva\n;1940;Flo\n5;1930;Guy\n' >>p3.csv
 printf 'Flo,6,1940\nEve,4,1950\n' >>q3.csv
+cp keys/server/alignments/common keys/server/alignments/newer
 expect 0 'aligned   6 rows in common, 4 of them before' 'rows are added' keyed --extends keys --out wider
 same "$(cat keys/party-1.ids)" "$(head -n 4 wider/party-1.ids)" 'behind those that were there'
+same common-2 "$(cat wider/name)" 'under a name of its own'
 same "$(printf '4\nFlo,1940')" "$(tail -n 2 wider/server.ids)" 'by the same keys'
 grep -q '^ "extended": 4,$' wider/summary.json && ok 'the summary says how many' || not_ok 'no number in the summary'
-expect 2 'party 3 has no part in it' 'of as many parties' keyed --party q3.csv --extends keys --out wider2
+expect 2 'party-3 has no part in common' 'of as many parties' keyed --party q3.csv --extends keys --out wider2
 
 # --- all labelled rows ---
 expect 0 'aligned   285 labelled rows, 3 parties' 'all rows of the server' aligned --rows labelled --out all

@@ -13,6 +13,7 @@
 #include "tests/interference/pair.h"
 #include "tests/interference/plan.h"
 #include "tests/interference/play.h"
+#include "tests/lib/instrumented.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,12 +30,7 @@ enum { FIRST = 1, SHOW = 3 };
 enum { HANGS_S = 120, BATCH = 2000 };
 enum { AGGREGATIONS = 4, BOTTOMS = 3, VIEWS = 2, STRAGGLERS = 3 };
 
-/* Instrumented code is many times slower: there a sample says enough. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { ONE_OF = 20 };
-#else
-enum { ONE_OF = 1 };
-#endif
+enum { ONE_OF = INSTRUMENTED ? 20 : 1 };
 
 /* What children leave to their parent. */
 struct board {
@@ -190,11 +186,10 @@ static void print_board(const struct board *b, double took)
 static uint64_t too_little(const struct board *b, const struct crowd *c)
 {
     uint64_t rare = 0;
-    const bool alike = c->kind == PAIR_TRAINS && b->done >= MANY &&
-                       (b->wider * 100 < b->done * TASK_PERCENT_MIN ||
+    const bool alike = b->done >= MANY &&
+                       ((c->kind == PAIR_TRAINS && b->wider * 100 < b->done * TASK_PERCENT_MIN) ||
                         b->lacking * 100 < b->done * TASK_PERCENT_MIN);
-    const bool unplaced =
-        c->kind == PAIR_TRAINS && b->done >= MANY && b->placed * 100 < b->done * TASK_PERCENT_MIN;
+    const bool unplaced = b->done >= MANY && b->placed * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
     const size_t unmoved =
         c->kind == PAIR_TRAINS && b->done >= MANY ? pair_plan_unmoved(b->moved) : 0;

@@ -102,6 +102,7 @@ static void list_table(struct sim_list *l, struct alignment *about)
     struct sim_table *t = &l->table;
     struct aligned old = {.n = 0};
     struct error err = {0};
+    struct alignment own;
 
     strcpy(about->name, t->name);
     strcpy(about->extends, t->extends);
@@ -116,10 +117,13 @@ static void list_table(struct sim_list *l, struct alignment *about)
     if (t->extends[0] != 0) {
         CHECK(aligned_load(&old, t->state, t->extends, &err) == STATUS_OK);
         memcpy(about->extended, old.transcript, sizeof about->extended);
-        aligned_deinit(&old);
     }
+    own = *about;
+    if (t->mixes && t->extends[0] != 0)
+        own.rows = old.labelled ? CONFIG_ROWS_LABELLED : CONFIG_ROWS_COMMON;
+    aligned_deinit(&old);
     roll_close(&t->roll);
-    CHECK(roll_open(&t->roll, &t->ids, t->state, about, true, &err) == STATUS_OK);
+    CHECK(roll_open(&t->roll, &t->ids, t->state, &own, true, &err) == STATUS_OK);
     about->ids = t->roll.listed;
 }
 

@@ -19,6 +19,7 @@ struct sim_table {
     struct roll roll;
     char state[CONFIG_PATH_MAX];
     char extends[CONFIG_ALIGN_NAME_MAX + 1], name[CONFIG_ALIGN_NAME_MAX + 1]; /* the server's */
+    bool mixes; /* the server extends rows of one kind by those of the other */
 };
 
 struct sim_list {

@@ -227,7 +227,7 @@ static void test_a_file_that_was_changed_is_refused(void **state)
 
 static enum status open_pair(const char *train, const char *test, const char *file, bool by_order)
 {
-    const struct placed_names names = {"data", train, test, file, by_order, false};
+    const struct placed_names names = {"data", train, test, file, by_order, false, NULL};
     struct placed_pair p = {0};
     struct error err = {0};
     const enum status s = placed_open_pair(&p, scratch_dir(), &names, &err);

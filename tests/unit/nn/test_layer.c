@@ -33,6 +33,12 @@ static const struct sample SAMPLES[] = {
      {.layers = 1, .width = {4, 3}, .out_scale = 1, .layer = {{NN_POLYNOMIAL, 1, 0}}}},
     {"polynomial",
      {.layers = 1, .width = {3, 2}, .out_scale = 1, .layer = {{NN_POLYNOMIAL, 4, 1.5F}}}},
+    {"embedding",
+     {.layers = 1,
+      .width = {4, 7},
+      .out_scale = 1,
+      .layer = {{NN_EMBEDDING, 0, 0}},
+      .embedded = {2, {{1, 3, 2}, {3, 2, 3}}}}},
 };
 enum { SAMPLES_N = sizeof SAMPLES / sizeof *SAMPLES };
 
@@ -57,6 +63,9 @@ static void open_trial(struct trial *t, const struct sample *of)
     t->params = nn_spec_params(&spec);
     assert_true(t->in <= VALUES_MAX && t->out <= VALUES_MAX && t->params <= PARAMS_MAX);
     sample_fill(t->x, ROWS * t->in, 1.0F, &seed);
+    for (size_t i = 0; i < ROWS * spec.embedded.n; i++) /* each level, and none, in some row */
+        t->x[i / spec.embedded.n * t->in + spec.embedded.of[i % spec.embedded.n].column] =
+            (float)(i % (spec.embedded.of[i % spec.embedded.n].levels + 1));
     sample_fill(t->dy, ROWS * t->out, 1.0F, &seed);
     sample_fill(t->p, t->params, 0.7F, &seed);
     nn_net_set_params(&t->net, t->p);
