@@ -88,9 +88,8 @@ static void expect_sections(struct sim *s, uint32_t first, uint32_t second)
             if (want[i] > 0)
                 assert_int_equal(a.section[k++].n, want[i]);
         }
-        assert_true(a.sections_n >= 2); /* those of the other keys have no rows */
         for (; k < a.sections_n; k++)
-            assert_int_equal(a.section[k].n, 0);
+            assert_int_equal(a.section[k].n, 0); /* of a key that has found nothing */
         aligned_deinit(&a);
     }
 }
