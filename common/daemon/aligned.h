@@ -14,9 +14,8 @@
  *
  *   section N columns=C trim=T fold=F unicode=U duplicates=D key COLUMNS
  *
- * Each key that has matched rows makes a section, and an alignment that extends another begins with
- * those of that one.  This side's other keys make one of no rows each: their columns tell rows
- * apart all the same.
+ * Each key makes one, this side's that have matched none one of no rows (they tell rows apart all
+ * the same); an alignment that extends another begins with those of that one that have rows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
