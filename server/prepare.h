@@ -26,7 +26,7 @@ struct server_listed {
     bool aligns;
     struct idlist ids;
     struct alignment about;
-    struct roll *roll; /* NULL: of no alignment */
+    struct roll *roll;    /* NULL: of no alignment */
     struct placed placed; /* not opened: they are called by ids */
 };
 
