@@ -57,8 +57,8 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := reactor | flow daemon | secagg wire net http | privacy onnx | pbm gauss nn data compress \
-          align lcc | config metrics crypto field | base
+LAYERS := reactor | daemon | flow | secagg wire net http | privacy onnx | pbm gauss nn data \
+          compress align lcc | config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
 rooms_from = $(filter $(ROOMS),$(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r=$(1) \
@@ -195,13 +195,14 @@ $(BUILD)/tests/sim/test_%: $(BUILD)/obj/tests/sim/test_%.o $(SIM_LIB) $(BUILD)/l
 FAST_CRYPTO := $(patsubst %,$(BUILD)/tests/sim/test_%,chaos crash crash_local misbehave_bytes \
     misbehave_field misbehave_phase misbehave_plan misbehave_replay misbehave_share flips standing \
     predict_deaths open sequences align_deaths align_hostile \
-    align_random)
+    align_random align_keys)
 FAST_WRAPS := $(foreach \
     f,sign_key_generate sign_make sign_check kex_generate kex_derive equality_begin equality_end \
     equality_is_element,-Wl,--wrap=$(f))
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
 # And points there, which are numbers (fast_group.c).
-$(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random: private LDFLAGS += \
+$(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random \
+$(BUILD)/tests/sim/test_align_keys: private LDFLAGS += \
     $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base add sum \
     subtract,-Wl,--wrap=group_$(f))
 FAST_FUZZ := confirm federation hello offer party saved server

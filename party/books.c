@@ -297,11 +297,11 @@ enum status books_aligned(const struct config_party *c, const struct ledger *l,
     return s;
 }
 
-enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,
-                        struct error *err)
+enum status books_align(struct books *b, const struct alignment *about, uint32_t ids,
+                        enum alignment_count what, struct error *err)
 {
     const struct config_party *c = &b->in->config;
-    struct ledger_alignment one = {.ids = b->in->listed.ids.n, .at_s = (int64_t)time(NULL)};
+    struct ledger_alignment one = {.ids = ids, .at_s = (int64_t)time(NULL)};
     struct aligned_counts counts;
     struct buf text;
     enum status s = books_aligned(c, b->ledger, &counts, err);
@@ -309,7 +309,9 @@ enum status books_align(struct books *b, const struct alignment *about, enum ali
     if (s == STATUS_OK && what == ALIGNMENT_BEGUN && !about->replace)
         s = aligned_free(c->state, about->name, err);
     if (s == STATUS_OK)
-        s = aligned_judge(&counts, what == ALIGNMENT_TOLD, c->align.times_max, err);
+        s = aligned_judge(&counts, what == ALIGNMENT_TOLD,
+                          what == ALIGNMENT_BEGUN || what == ALIGNMENT_AGAIN ? about->keys_n : 1,
+                          c->align.times_max, err);
     if (s != STATUS_OK)
         return s;
     if (what == ALIGNMENT_TOLD)

@@ -62,8 +62,8 @@ enum status books_aligned(const struct config_party *c, const struct ledger *l,
                           struct aligned_counts *out, struct error *err) MUST_USE;
 /* An alignment begins, or may tell something from now on: noted, durably, within policy.align.  May
  * run on a worker thread. */
-enum status books_align(struct books *b, const struct alignment *about, enum alignment_count what,
-                        struct error *err) MUST_USE;
+enum status books_align(struct books *b, const struct alignment *about, uint32_t ids,
+                        enum alignment_count what, struct error *err) MUST_USE;
 
 /* Reserves (durably) or gives back, and keeps what was seen of peers.  STATUS_BUDGET when a limit
  * of the policy would be passed; nothing is charged then.  May run on a worker thread. */

@@ -6,6 +6,7 @@
 #include "common/daemon/keyfiles.h"
 #include "common/daemon/models.h"
 #include "common/daemon/options.h"
+#include "common/daemon/roll.h"
 #include "common/daemon/survey.h"
 #include "common/nn/net.h"
 #include "party/books.h"
@@ -225,20 +226,25 @@ static enum status print_alignments(const struct party_inputs *in, struct error 
     const struct config_align *c = &in->config.align;
     struct aligned_counts counts;
     struct ledger *l;
+    struct buf keys;
     enum status s = books_open_ledger(&l, &in->config, false, err);
 
     if (s != STATUS_OK)
         return s;
+    buf_init(&keys, PRINT_MAX);
     s = books_aligned(&in->config, l, &counts, err);
     ledger_close(l);
     if (s == STATUS_OK)
-        printf("# %u ids, of %u columns each\n"
+        s = roll_print(&in->listed.ids, &keys);
+    if (s == STATUS_OK)
+        printf("%.*s"
                "# alignments so far: %llu of %u told something, %llu of %llu have begun\n"
                "# ids that may be tried on these in one more: %u by one side, %u by several that "
                "work together\n",
-               in->listed.ids.n, in->listed.ids.columns, (unsigned long long)counts.told,
+               (int)keys.len, (const char *)keys.data, (unsigned long long)counts.told,
                c->times_max, (unsigned long long)counts.begun,
                (unsigned long long)ALIGNED_BEGUN * c->times_max, c->ids_max, c->all_max);
+    buf_deinit(&keys);
     return s;
 }
 

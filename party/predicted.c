@@ -85,6 +85,7 @@ enum status predicted_places(struct party_inputs *in, const char *alignment, con
                          alignment);
     p->asked = true;
     p->may_lack = p->file.labelled;
+    placed_by_id(p, in->config.align.key);
     return absent_check_group(&in->listed.placed, &in->config, err);
 }
 

@@ -493,6 +493,7 @@ static enum status open_places(struct party_inputs *in, struct error *err)
     const struct config_party *c = &in->config;
     const struct placed_names names = {.key = "data",
                                        .may_lack = true,
+                                       .align_key = c->align.key,
                                        .train = c->data_alignment,
                                        .test = c->data_alignment_test,
                                        .test_file = c->data_test,

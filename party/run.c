@@ -79,18 +79,45 @@ static enum status note_equal(void *owner, const uint8_t *const *keys, size_t n,
 static enum status count_alignment(void *owner, const struct alignment *about,
                                    enum alignment_count what, struct error *err)
 {
-    return books_align(&((struct party_run *)owner)->books, about, what, err);
+    struct party_run *r = owner;
+
+    return books_align(&r->books, about, r->roll.listed, what, err);
 }
 
-static enum status keep_alignment(void *owner, const struct alignment *about,
-                                  const uint8_t transcript[WIRE_DIGEST_BYTES],
+static enum status open_alignment(void *owner, const struct alignment *about, uint32_t *n,
+                                  struct error *err)
+{
+    struct party_run *r = owner;
+    enum status s;
+
+    roll_close(&r->roll);
+    s = roll_open(&r->roll, &r->in->listed.ids, r->in->config.state, about, false, err);
+    *n = r->roll.listed;
+    return s;
+}
+
+static enum status alignment_rows(void *owner, uint32_t pass, const uint8_t **rows,
+                                  struct error *err)
+{
+    struct party_run *r = owner;
+    const enum status s = roll_pass(&r->roll, pass, err);
+
+    *rows = r->roll.rows;
+    return s;
+}
+
+static enum status take_alignment(void *owner, uint32_t pass, uint32_t common,
                                   const uint32_t *places, struct error *err)
+{
+    return roll_take(&((struct party_run *)owner)->roll, pass, common, places, err);
+}
+
+static enum status keep_alignment(void *owner, const uint8_t transcript[WIRE_DIGEST_BYTES],
+                                  struct error *err)
 {
     const struct party_run *r = owner;
 
-    return aligned_keep(
-        r->in->config.state, &r->in->listed.ids,
-        &(struct aligned_result){about->name, transcript, places, alignment_labelled(about)}, err);
+    return roll_keep(&r->roll, r->in->config.state, transcript, err);
 }
 
 static enum status from(void *owner, const struct plan *plan, struct package *out,
@@ -269,8 +296,10 @@ static enum status begin_session(struct party_run *r, struct error *err)
                     .rows = predict ? &r->in->test : NULL,
                     .persons = &r->in->persons},
         .holdings = holdings_for_session(&r->holdings),
-        .listed = {r->in->listed.ids.rows, r->in->listed.ids.n, r->in->listed.ids.columns, r,
-                   count_alignment, keep_alignment},
+        .listed = {.any = r->in->listed.ids.n > 0,
+                   .list = {r, alignment_rows, take_alignment, count_alignment},
+                   .open = open_alignment,
+                   .keep = keep_alignment},
         .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
     };
 
@@ -455,6 +484,7 @@ void party_run_job_ended(struct party_run *r)
         log_error("run %s: %s: %s", name, wire_outcome_name(r->outcome), err.text);
     else
         log_info("run %s: %s", name, wire_outcome_name(r->outcome));
+    roll_close(&r->roll);
 }
 
 void party_run_deinit(struct party_run *r)
@@ -463,6 +493,7 @@ void party_run_deinit(struct party_run *r)
     asked_deinit(&r->asked);
     holdings_deinit(&r->holdings);
     books_close(&r->books);
+    roll_close(&r->roll);
     guesses_close(&r->guesses);
     secret_buf_deinit(&r->saved);
     secret_buf_deinit(&r->saved_before);

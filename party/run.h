@@ -7,6 +7,7 @@
 
 #include "common/crypto/rng.h"
 #include "common/daemon/guesses.h"
+#include "common/daemon/roll.h"
 #include "party/asked.h"
 #include "party/books.h"
 #include "party/holdings.h"
@@ -21,6 +22,7 @@ struct party_run {
     struct party_package kept;    /* the last model that this process kept */
     struct asked asked;           /* of a party that stands, to its last job of predictions */
     struct books books;
+    struct roll roll;               /* of an alignment */
     struct buf saved, saved_before; /* what earlier processes kept of this run */
     bool fresh;                     /* the offered job: they kept nothing of it */
     bool paid,

@@ -94,16 +94,13 @@ struct party_ledger {
 
 /* The ids that it aligns with the others' (common/daemon/idlist.h). */
 struct party_ids_listed {
-    const uint8_t *rows; /* n of them; NULL: it takes part in no alignment */
-    uint32_t n, columns;
-    void *owner;
-    /* Durably, before that happens: one more.  STATUS_POLICY: that is too many.  STATUS_CONFIG: one
-     * has begun of a name that is there.  On any thread. */
-    enum status (*count)(void *owner, const struct alignment *about, enum alignment_count what,
-                         struct error *err);
-    /* The result, durably: for each row its place or ALIGN_NOWHERE.  On any thread. */
-    enum status (*keep)(void *owner, const struct alignment *about,
-                        const uint8_t transcript[WIRE_DIGEST_BYTES], const uint32_t *places,
+    bool any; /* false: it takes part in no alignment */
+    struct alignment_list list;
+    /* What is played next, and how many ids this side lists for it.  On any thread, as is keep.
+     * STATUS_CONFIG: it has not got the keys, or not what is extended. */
+    enum status (*open)(void *owner, const struct alignment *about, uint32_t *n, struct error *err);
+    /* What all passes have come to, durably. */
+    enum status (*keep)(void *owner, const uint8_t transcript[WIRE_DIGEST_BYTES],
                         struct error *err);
 };
 

@@ -99,10 +99,11 @@ static enum status add_place(struct ids *l, uint32_t place)
 
 static enum status add_spelled(struct ids *l, const struct placed *p, const char *line, size_t n)
 {
-    uint32_t place = placed_find(p, line, n, 0), k = 0;
+    struct placed_at at = {0};
+    uint32_t place = placed_next(p, line, n, &at);
     enum status s = place != PLACES_NONE ? STATUS_OK : STATUS_DATA;
 
-    for (; s == STATUS_OK && place != PLACES_NONE; place = placed_find(p, line, n, ++k))
+    for (; s == STATUS_OK && place != PLACES_NONE; place = placed_next(p, line, n, &at))
         s = add_place(l, place);
     return s;
 }

@@ -30,6 +30,7 @@ enum own_value {
     OWN_PERMUTATIONS,
     OWN_COLUMNS,
     OWN_ALIGN,
+    OWN_EXTENDS,
     OWN_ALIGNMENT
 };
 
@@ -65,6 +66,9 @@ static const struct options_about about = {
         "                       state/alignments as NAME, and end; --replace: in the place of one "
         "of that\n"
         "                       name, on all sides\n"
+        "  --extends NAME       with --align: add to the rows of that alignment, which stay as "
+        "they "
+        "are\n"
         "  --transcript FILE    write what the server sees and says to FILE, for audits\n"
         "  --progress           one progress line on standard output\n"
         "  --insecure-seed N    reproducible model and noise: for experiments, NOT PRIVATE\n"
@@ -82,6 +86,7 @@ static const struct options_about about = {
                   [OWN_PERMUTATIONS] = "permutations",
                   [OWN_COLUMNS] = "columns",
                   [OWN_ALIGN] = "align",
+                  [OWN_EXTENDS] = "extends",
                   [OWN_ALIGNMENT] = "alignment"},
 };
 
@@ -118,6 +123,21 @@ static enum status forget_ids(const struct server_inputs *in, const char *name, 
     return s;
 }
 
+static enum status print_listed(const struct server_inputs *in)
+{
+    struct buf out;
+    enum status s;
+
+    buf_init(&out, PRINT_MAX);
+    s = roll_print(&in->listed.ids, &out);
+    if (s == STATUS_OK)
+        s = buf_printf(&out, "# %u of them are listed\n", in->listed.roll->listed);
+    if (s == STATUS_OK)
+        fwrite(out.data, 1, out.len, stdout);
+    buf_deinit(&out);
+    return s;
+}
+
 static enum status serve(const struct options *o, struct server_inputs *in,
                          const struct server_options *run, struct error *err)
 {
@@ -128,8 +148,7 @@ static enum status serve(const struct options *o, struct server_inputs *in,
         return STATUS_OK;
     }
     if (o->check_only && in->listed.aligns) {
-        printf("# %u ids, of %u columns each\n", in->listed.ids.n, in->listed.ids.columns);
-        return STATUS_OK;
+        return print_listed(in);
     }
     if (in->predicts && in->missing.n == 0)
         return server_results_kept(in, run, err);
@@ -194,7 +213,7 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
     static const enum own_value theirs[] = {OWN_IDS, OWN_ABSENT, OWN_PERMUTATIONS, OWN_COLUMNS,
                                             OWN_ALIGNMENT};
 
-    const char *name = o->own_value[OWN_ALIGN];
+    const char *name = o->own_value[OWN_ALIGN], *extends = o->own_value[OWN_EXTENDS];
     struct alignment_order order = {.replace = o->own[OWN_REPLACE]};
 
     if (o->own_value[OWN_PREDICT] != NULL || o->own_value[OWN_CONTRIBUTE] != NULL)
@@ -209,10 +228,14 @@ static enum status load(struct server_inputs *in, const struct options *o, struc
         snprintf(order.name, sizeof order.name, "%s", name);
         if (strlen(name) >= sizeof order.name)
             order.name[0] = 0; /* which is no name either */
+        snprintf(order.extends, sizeof order.extends, "%s", extends != NULL ? extends : "");
+        if (extends != NULL && strcmp(order.extends, extends) != 0)
+            return error_set(err, STATUS_CONFIG, "--extends: no name of an alignment");
         return server_inputs_align(in, o, &order, err);
     }
-    if (order.replace)
-        return error_set(err, STATUS_CONFIG, "--replace goes with --align");
+    if (order.replace || extends != NULL)
+        return error_set(err, STATUS_CONFIG, "--%s goes with --align",
+                         order.replace ? "replace" : "extends");
     return !o->check_only && o->own_value[OWN_FORGET_IDS] == NULL ? load_to_play(in, o, err)
                                                                   : server_inputs_load(in, o, err);
 }

@@ -322,6 +322,36 @@ enum status server_inputs_errand(struct server_inputs *in, const struct server_e
 
 /* --- an alignment --- */
 
+/* Which of its rows are listed, by which keys: all of them, in the order of align.key. */
+static enum status list(struct server_inputs *in, const char *extends, struct error *err)
+{
+    const struct idlist *ids = &in->listed.ids;
+    struct alignment *about = &in->listed.about;
+    struct aligned old = {.n = 0};
+    enum status s = STATUS_OK;
+
+    for (uint32_t k = 0; k < ids->keys_n; k++) {
+        struct alignment_key *key = &about->key[about->keys_n++];
+
+        memcpy(key->name, ids->key[k].name, sizeof key->name);
+        key->columns = ids->key[k].form.columns;
+    }
+    memcpy(about->extends, extends, strnlen(extends, CONFIG_ALIGN_NAME_MAX));
+    if (extends[0] != 0) {
+        s = aligned_load(&old, in->home, extends, err);
+        memcpy(about->extended, old.transcript, sizeof about->extended);
+        aligned_deinit(&old);
+    }
+    in->listed.roll = mem_alloc(1, sizeof *in->listed.roll);
+    if (s == STATUS_OK && in->listed.roll == NULL)
+        s = error_set(err, STATUS_MEMORY, "no memory for an alignment");
+    if (s == STATUS_OK)
+        s = roll_open(in->listed.roll, ids, in->home, about, true, err);
+    if (s == STATUS_OK)
+        about->ids = in->listed.roll->listed;
+    return s;
+}
+
 static enum status read_listed(struct server_inputs *in, const struct alignment_order *order,
                                struct error *err)
 {
@@ -335,12 +365,16 @@ static enum status read_listed(struct server_inputs *in, const struct alignment_
                          CONFIG_ALIGN_NAME_MAX);
     if (c->table[0] == 0)
         return error_set(err, STATUS_CONFIG, "align.table: there is none, for an alignment");
+    if (strcmp(order->name, order->extends) == 0)
+        return error_set(err, STATUS_CONFIG, "alignment %s cannot extend itself", order->name);
     s = idlist_read(&in->listed.ids, c, err);
     if (s != STATUS_OK)
         return s;
-    in->listed.about = (struct alignment){.ids = in->listed.ids.n,
-                                          .columns = in->listed.ids.columns,
-                                          .result_min = c->result_min,
+    if (c->rows == CONFIG_ROWS_LABELLED && in->listed.ids.keys_n > 1)
+        return error_set(err, STATUS_CONFIG,
+                         "align.key: labelled rows are aligned by one key (their list stays whole, "
+                         "and a party would learn of its rows by each)");
+    in->listed.about = (struct alignment){.result_min = c->result_min,
                                           .replace = order->replace,
                                           .trim = c->trim,
                                           .fold = c->fold,
@@ -350,7 +384,8 @@ static enum status read_listed(struct server_inputs *in, const struct alignment_
                                           .patience_ms = c->patience_ms};
     snprintf(in->listed.about.name, sizeof in->listed.about.name, "%.*s", CONFIG_ALIGN_NAME_MAX,
              order->name);
-    return order->replace ? STATUS_OK : aligned_free(in->home, order->name, err);
+    s = order->replace ? STATUS_OK : aligned_free(in->home, order->name, err);
+    return s == STATUS_OK ? list(in, order->extends, err) : s;
 }
 
 enum status server_inputs_align(struct server_inputs *in, const struct options *o,
@@ -377,6 +412,9 @@ enum status server_inputs_align_errand(struct server_inputs *in, const struct se
 
 void server_inputs_deinit(struct server_inputs *in)
 {
+    if (in->listed.roll != NULL)
+        roll_close(in->listed.roll);
+    mem_free(in->listed.roll);
     idlist_deinit(&in->listed.ids);
     package_deinit(&in->model);
     if (in->answers != NULL)

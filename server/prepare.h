@@ -10,6 +10,7 @@
 #include "common/daemon/idlist.h"
 #include "common/daemon/options.h"
 #include "common/daemon/package.h"
+#include "common/daemon/roll.h"
 #include "common/data/table.h"
 #include "common/flow/alignment.h"
 #include "common/flow/contribution.h"
@@ -25,6 +26,7 @@ struct server_listed {
     bool aligns;
     struct idlist ids;
     struct alignment about;
+    struct roll *roll;    /* NULL: of no alignment */
     struct placed placed; /* not opened: they are called by ids */
 };
 

@@ -428,6 +428,20 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
     return st == STATUS_OK ? missing_write(in, path, err) : st;
 }
 
+/* The rows of an alignment that stay are in one that has come to its end. */
+static void note_aligned(struct server_results *r, const struct server_session *s)
+{
+    const struct server_inputs *in = r->in;
+    const struct server_alignment a = server_align_result(server_session_alignment(s));
+    const uint32_t before = a.transcript != NULL ? in->listed.roll->old.file.n : 0;
+
+    r->summary.ids = in->listed.roll->listed;
+    r->summary.extended = before;
+    if (alignment_labelled(&in->listed.about) > 0)
+        r->summary.labelled = alignment_labelled(&in->listed.about) + before;
+    r->summary.common = a.common + before;
+}
+
 /* What predictions are of: so many rows, and who is not in them. */
 static void note_asked(struct server_results *r, const struct server_session *s)
 {
@@ -436,11 +450,8 @@ static void note_asked(struct server_results *r, const struct server_session *s)
 
     r->summary.rows = in->wanted.n;
     r->summary.kept = in->wanted.n - in->missing.n;
-    if (in->listed.aligns) {
-        r->summary.ids = in->listed.ids.n;
-        r->summary.labelled = alignment_labelled(&in->listed.about);
-        r->summary.common = server_align_result(server_session_alignment(s)).common;
-    }
+    if (in->listed.aligns)
+        note_aligned(r, s);
     r->summary.asks = in->asks.n;
     if (!in->predicts || in->asks.n > 0)
         return;

@@ -99,9 +99,28 @@ static enum status count_alignment(void *owner, const struct alignment *about,
     const struct server_run *r = owner;
     const uint32_t most = r->in->config.align.times_max;
 
-    return what == ALIGNMENT_TOLD
-               ? aligned_tell(r->in->home, most, err)
-               : aligned_begin(r->in->home, about->name, about->replace, most, err);
+    if (what == ALIGNMENT_TOLD)
+        return aligned_tell(r->in->home, most, err);
+    return what == ALIGNMENT_PASS
+               ? aligned_begin(r->in->home, about->name, true, 1, most, err)
+               : aligned_begin(r->in->home, about->name, about->replace, about->keys_n, most, err);
+}
+
+static enum status alignment_rows(void *owner, uint32_t pass, const uint8_t **rows,
+                                  struct error *err)
+{
+    struct roll *roll = ((const struct server_run *)owner)->in->listed.roll;
+    const enum status s = roll_pass(roll, pass, err);
+
+    *rows = roll->rows;
+    return s;
+}
+
+static enum status take_alignment(void *owner, uint32_t pass, uint32_t common,
+                                  const uint32_t *places, struct error *err)
+{
+    return roll_take(((const struct server_run *)owner)->in->listed.roll, pass, common, places,
+                     err);
 }
 
 static enum status raise_floor(void *owner, uint64_t to, struct error *err)
@@ -187,12 +206,11 @@ static enum status need_base(const struct server_run *r, struct error *err)
 static enum status begin_session(struct server_run *r, struct error *err)
 {
     const struct server_inputs *in = r->in;
-    const struct server_aligned aligned = {.about = &in->listed.about,
-                                           .rows = in->listed.ids.rows,
-                                           .ids_max = in->config.align.ids_max,
-                                           .all_max = in->config.align.all_max,
-                                           .owner = r,
-                                           .count = count_alignment};
+    const struct server_aligned aligned = {
+        .about = &in->listed.about,
+        .ids_max = in->config.align.ids_max,
+        .all_max = in->config.align.all_max,
+        .list = {r, alignment_rows, take_alignment, count_alignment}};
     struct server_setup setup = {
         .asked = in->predicts ? &in->asked : NULL,
         .aligns = in->listed.aligns ? &aligned : NULL,
@@ -357,10 +375,7 @@ static enum status end_alignment(struct server_run *r, struct error *err)
     enum status s = STATUS_OK;
 
     if (r->outcome == OUTCOME_COMPLETED && a.transcript != NULL)
-        s = aligned_keep(r->in->home, &r->in->listed.ids,
-                         &(struct aligned_result){a.about->name, a.transcript, a.places,
-                                                  alignment_labelled(a.about)},
-                         &unwritten);
+        s = roll_keep(r->in->listed.roll, r->in->home, a.transcript, &unwritten);
     if (s == STATUS_OK)
         s = server_results_end(&r->results, r->session, wire_outcome_name(r->outcome), &r->error,
                                clock_us(), &unwritten);

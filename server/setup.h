@@ -84,12 +84,8 @@ struct server_question {
 /* Ids that are aligned with the parties'. */
 struct server_aligned {
     const struct alignment *about;
-    const uint8_t *rows; /* about->ids of them (common/daemon/idlist.h) */
     uint32_t ids_max, all_max;
-    void *owner;
-    /* Durably, before that happens: one more.  STATUS_POLICY: that is too many.  On any thread. */
-    enum status (*count)(void *owner, const struct alignment *about, enum alignment_count what,
-                         struct error *err);
+    struct alignment_list list; /* about->ids of them in the first pass */
 };
 
 /* Whose rows are predicted, and what they are in truth; test NULL: there is none. */

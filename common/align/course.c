@@ -137,3 +137,15 @@ size_t align_entry_bytes(enum align_part part)
     }
     return 0;
 }
+
+bool align_left(uint32_t members, uint32_t *size, uint32_t common, uint32_t least)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < members; i++) {
+        CHECK(size[i] >= common);
+        size[i] -= common;
+        all = all && size[i] >= 1 && size[i] >= least;
+    }
+    return all;
+}

@@ -88,5 +88,9 @@ bool align_shows_words(const struct align_at *at);
 /* Entries of a list, or of `size` told points, in that chunk: how many, from which on. */
 uint32_t align_range(const struct align_course *c, uint32_t size, uint32_t chunk, uint32_t *from);
 size_t align_entry_bytes(enum align_part part);
+/* Rows that are not in common yet are aligned once more, by another key: sizes of lists become what
+ * is left of them.  False: a list is shorter than `least`, so that there is nothing to be told (nor
+ * would be later, since lists get no longer). */
+bool align_left(uint32_t members, uint32_t *size, uint32_t common, uint32_t least);
 
 #endif

@@ -112,6 +112,15 @@ uint32_t align_match_common(const struct align_match *m)
     return m->common;
 }
 
+void align_match_none(struct align_match *m)
+{
+    m->common = 0;
+    for (uint32_t i = 0; i < m->course.members; i++) {
+        for (uint32_t e = 0; e < m->course.size[i]; e++)
+            m->place[i][e] = ALIGN_NOWHERE;
+    }
+}
+
 size_t align_match_tell(const struct align_match *m, uint32_t chunk, uint8_t *out)
 {
     uint32_t from;

@@ -27,6 +27,8 @@ const uint8_t *align_match_list(const struct align_match *m, uint32_t i);
 enum status align_match_compare(struct align_match *m, uint32_t *whose) MUST_USE;
 
 uint32_t align_match_common(const struct align_match *m);
+/* They are too few to be told: there are none. */
+void align_match_none(struct align_match *m);
 /* Of a chunk: prefixes of common points; places of entries of list i.  Returns the bytes. */
 size_t align_match_tell(const struct align_match *m, uint32_t chunk, uint8_t *out);
 size_t align_match_places(const struct align_match *m, uint32_t i, uint32_t chunk, uint8_t *out);

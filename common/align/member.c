@@ -457,6 +457,22 @@ size_t align_member_tells(const struct align_member *m, uint32_t chunk, uint8_t 
 
 /* --- life --- */
 
+void align_pass_session(uint8_t session[DIGEST_BYTES], const uint8_t transcript[DIGEST_BYTES],
+                        uint32_t pass)
+{
+    static const char label[] = "vfl/align/pass/1";
+    uint8_t word[4];
+    struct digest d;
+
+    le_put(word, pass, sizeof word);
+    digest_begin(&d);
+    digest_update(&d, label, sizeof label - 1);
+    digest_update(&d, transcript, DIGEST_BYTES);
+    digest_update(&d, word, sizeof word);
+    digest_final(&d, session);
+    digest_deinit(&d);
+}
+
 static enum status draw_keys(struct align_member *m)
 {
     uint8_t random[GROUP_RANDOM_BYTES];

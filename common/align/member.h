@@ -3,7 +3,8 @@
  *
  * It knows no message and nobody's name.  What it is given has been opened, and what it gives has
  * yet to be sealed.  A member serves one playing: its key and its shuffles are drawn when it is
- * made and wiped when it is freed, whatever became of it.
+ * made and wiped when it is freed, whatever became of it.  Where several keys are tried each pass
+ * is a playing.
  *
  *   step of      is given                    gives, for the next step
  *   raise 0      nothing                     points of its own list, raised by it
@@ -42,6 +43,10 @@ struct align_setup {
 };
 
 struct align_member;
+
+/* What a pass behind the first one goes by: T of the one before, and its number. */
+void align_pass_session(uint8_t session[DIGEST_BYTES], const uint8_t transcript[DIGEST_BYTES],
+                        uint32_t pass);
 
 enum status align_member_new(struct align_member **out, const struct align_setup *setup) MUST_USE;
 void align_member_free(struct align_member *m); /* wipes; NULL is fine */

@@ -52,7 +52,10 @@ static const struct key align_keys[] = {
     {"align.key", KEY_TEXT, ALIGN(key), .fallback = "",
      .help =
          "The column of that table that is the id, or several, with commas between, that make one "
-         "in this order; left out: id."},
+         "in this order; left out: id. Or several keys that are tried in order, 8 at most, each "
+         "with a name of 1 to 16 of a-z, 0-9 and '-': \"national: number; person: family "
+         "name,birthday\". The names are everybody's, the order the server's, the columns each "
+         "side's own; and a party's tables have a column of ids, which rows are called by."},
     {"align.trim", KEY_BOOL, ALIGN(trim), .fallback = "true",
      .help = "Spaces around a cell do not count. Trim, fold and unicode have to be the same on "
              "all sides."},

@@ -18,7 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COUNT_FILE_MAX = 128, HEADER_MAX = 1024, OCCURRENCE_MAX = 12, FILE_MAX = 1 << 30 };
+enum { COUNT_FILE_MAX = 128, HEADER_MAX = 8192, FILE_MAX = 1 << 30 };
+
+static const char OLD[] = "alignment 2\n"; /* before there were sections */
 
 static void path_of(char path[CONFIG_PATH_MAX], const char *state, const char *name)
 {
@@ -110,13 +112,19 @@ enum status aligned_counts_read(const char *state, struct aligned_counts *c, str
     return read_counts(path, c, err);
 }
 
-enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t most,
-                          struct error *err)
+enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t passes,
+                          uint32_t most, struct error *err)
 {
     if (c->told >= most)
         return error_set(err, STATUS_POLICY,
                          "policy.align.max_alignments: there were %" PRIu64 ", and %u are the most",
                          c->told, most);
+    if (passes > most - c->told)
+        return error_set(err, STATUS_POLICY,
+                         "policy.align.max_alignments: there were %" PRIu64
+                         ", one by %u keys counts "
+                         "as %u, and %u are the most",
+                         c->told, passes, passes, most);
     if (!tells && c->begun >= (uint64_t)ALIGNED_BEGUN * most)
         return error_set(err, STATUS_POLICY,
                          "policy.align.max_alignments: %" PRIu64 " have begun, most of which were "
@@ -125,7 +133,8 @@ enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t m
     return STATUS_OK;
 }
 
-static enum status count(const char *state, bool tells, uint32_t most, struct error *err)
+static enum status count(const char *state, bool tells, uint32_t passes, uint32_t most,
+                         struct error *err)
 {
     char path[CONFIG_PATH_MAX], text[COUNT_FILE_MAX];
     struct aligned_counts c;
@@ -134,7 +143,7 @@ static enum status count(const char *state, bool tells, uint32_t most, struct er
     if (s == STATUS_OK)
         s = read_counts(path, &c, err);
     if (s == STATUS_OK)
-        s = aligned_judge(&c, tells, most, err);
+        s = aligned_judge(&c, tells, passes, most, err);
     if (s != STATUS_OK)
         return s;
     c.begun += !tells || c.told == c.begun;
@@ -154,17 +163,17 @@ enum status aligned_free(const char *state, const char *name, struct error *err)
                            "alignment %s is there already: replace: true replaces it", name);
 }
 
-enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t most,
-                          struct error *err)
+enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t passes,
+                          uint32_t most, struct error *err)
 {
     const enum status s = replace ? STATUS_OK : aligned_free(state, name, err);
 
-    return s == STATUS_OK ? count(state, false, most, err) : s;
+    return s == STATUS_OK ? count(state, false, passes, most, err) : s;
 }
 
 enum status aligned_tell(const char *state, uint32_t most, struct error *err)
 {
-    return count(state, true, most, err);
+    return count(state, true, 1, most, err);
 }
 
 /* --- the header --- */
@@ -181,22 +190,29 @@ static void digest_all(uint8_t out[DIGEST_BYTES], const struct buf *head, const 
     digest_deinit(&d);
 }
 
+static enum status print_section(struct buf *out, const struct aligned_section *s)
+{
+    return buf_printf(
+        out, "section %u columns=%u trim=%d fold=%d unicode=%u duplicates=%u key %s\n", s->n,
+        s->columns, s->trim, s->fold, (unsigned)s->unicode, (unsigned)s->duplicates, s->key);
+}
+
 /* Of a file whose rows are these n bytes. */
-static enum status print_header(struct buf *out, const struct aligned *a, const void *rows,
+static enum status print_header(struct buf *out, const struct aligned_result *r, const void *rows,
                                 size_t n)
 {
-    const struct config_align *as = &a->as;
     char hex[DIGEST_HEX_CHARS + 1];
     uint8_t sum[DIGEST_BYTES];
+    uint32_t all = 0;
     enum status s;
 
-    digest_hex(hex, a->transcript, DIGEST_BYTES);
-    s = buf_printf(out,
-                   "alignment 2\nname %s\ntranscript %s\n%s %u\nkey %s\nform columns=%u trim=%d "
-                   "fold=%d unicode=%u duplicates=%u\n",
-                   a->name, hex, a->labelled ? "labelled" : "common", a->n,
-                   as->key[0] == 0 ? "id" : as->key, a->columns, as->trim, as->fold,
-                   (unsigned)as->unicode, (unsigned)as->duplicates);
+    for (uint32_t k = 0; k < r->sections_n; k++)
+        all += r->section[k].n;
+    digest_hex(hex, r->transcript, DIGEST_BYTES);
+    s = buf_printf(out, "alignment 3\nname %s\ntranscript %s\n%s %u\n", r->name, hex,
+                   r->labelled ? "labelled" : "common", all);
+    for (uint32_t k = 0; k < r->sections_n && s == STATUS_OK; k++)
+        s = print_section(out, &r->section[k]);
     if (s != STATUS_OK)
         return s;
     digest_all(sum, out, rows, n);
@@ -204,86 +220,68 @@ static enum status print_header(struct buf *out, const struct aligned *a, const 
     return buf_printf(out, "sum %s\n\n", hex);
 }
 
-/* What sscanf lets pass and is not canonical shows when it is printed again. */
-static bool read_header(struct aligned *a, const char *text, size_t *bytes)
+/* The bytes of its line; 0: it is none. */
+static size_t read_section(struct aligned *a, const char *text)
 {
-    char hex[DIGEST_HEX_CHARS + 1], rows[9] = "";
+    struct aligned_section *s = &a->section[a->sections_n];
     unsigned trim, fold, unicode, duplicates;
     int end = 0;
-    const int n = sscanf(text,
-                         "alignment 2\nname %40[a-z0-9-]\ntranscript %64[0-9a-f]\n%8[a-z] %9u\nkey "
-                         "%127[^\n]\nform columns=%2u trim=%1u fold=%1u unicode=%1u "
-                         "duplicates=%1u\nsum %*64[0-9a-f]%n",
-                         a->name, hex, rows, &a->n, a->as.key, &a->columns, &trim, &fold, &unicode,
-                         &duplicates, &end);
 
+    if (a->sections_n == ALIGNED_SECTIONS_MAX ||
+        sscanf(text,
+               "section %9u columns=%2u trim=%1u fold=%1u unicode=%1u duplicates=%1u key "
+               "%127[^\n]%n",
+               &s->n, &s->columns, &trim, &fold, &unicode, &duplicates, s->key, &end) != 7 ||
+        end == 0 || text[end] != '\n' || s->n > ALIGN_IDS_MAX - a->n || s->columns < 1 ||
+        s->columns > CONFIG_ALIGN_COLUMNS_MAX || unicode > CONFIG_UNICODE_NONE ||
+        duplicates > CONFIG_DUPLICATES_ALL)
+        return 0;
+    s->trim = trim != 0;
+    s->fold = fold != 0;
+    s->unicode = (enum config_unicode)unicode;
+    s->duplicates = (enum config_duplicates)duplicates;
+    s->from = a->n;
+    a->n += s->n;
+    a->sections_n++;
+    return (size_t)end + 1;
+}
+
+/* What sscanf lets pass and is not canonical shows when it is printed again. */
+static bool read_header(struct aligned *a, const char *text)
+{
+    char hex[DIGEST_HEX_CHARS + 1], rows[9] = "";
+    int head = 0, sum = 0;
+    size_t at, n = 1;
+
+    if (sscanf(text, "alignment 3\nname %40[a-z0-9-]\ntranscript %64[0-9a-f]\n%8[a-z] %*9[0-9]%n",
+               a->name, hex, rows, &head) != 3 ||
+        head == 0 || text[head] != '\n' || !digest_from_hex(a->transcript, DIGEST_BYTES, hex))
+        return false;
     a->labelled = strcmp(rows, "labelled") == 0;
-    a->as.trim = n == 10 && trim != 0;
-    a->as.fold = n == 10 && fold != 0;
-    a->as.unicode = (enum config_unicode)(n == 10 ? unicode : 0);
-    a->as.duplicates = (enum config_duplicates)(n == 10 ? duplicates : 0);
-    *bytes = (size_t)end + 2;
-    return n == 10 && end > 0 && text[end] == '\n' && text[end + 1] == '\n' &&
-           digest_from_hex(a->transcript, DIGEST_BYTES, hex) && a->columns >= 1 &&
-           a->columns <= CONFIG_ALIGN_COLUMNS_MAX && unicode <= CONFIG_UNICODE_NONE &&
-           duplicates <= CONFIG_DUPLICATES_ALL && a->n <= ALIGN_IDS_MAX;
+    for (at = (size_t)head + 1; strncmp(text + at, "section ", 8) == 0 && n > 0; at += n)
+        n = read_section(a, text + at);
+    (void)sscanf(text + at, "sum %*64[0-9a-f]%n", &sum);
+    if (n == 0 || sum == 0 || text[at + (size_t)sum] != '\n' || text[at + (size_t)sum + 1] != '\n')
+        return false;
+    a->lines = at + (size_t)sum + 2;
+    return true;
 }
 
 /* --- results --- */
 
-static enum status print_rows(struct buf *out, const struct idlist *l, const uint32_t *row,
-                              uint32_t n)
+enum status aligned_line(struct buf *out, enum config_duplicates duplicates, uint32_t occurrence,
+                         const void *spelling, size_t n)
 {
     enum status s = STATUS_OK;
 
-    for (uint32_t p = 0; p < n && s == STATUS_OK; p++) {
-        const bool there = row[p] != ALIGN_NOWHERE;
-        const size_t from = there ? l->at[row[p]] : 0;
-
-        if (there && l->as.duplicates == CONFIG_DUPLICATES_ALL)
-            s = buf_printf(out, "%u\t", l->occurrence[row[p]]);
-        if (s == STATUS_OK)
-            s = there ? buf_append(out, l->text.data + from, l->at[row[p] + 1] - from)
-                      : buf_append(out, "\n", 1);
-    }
+    if (n > 0 && duplicates == CONFIG_DUPLICATES_ALL)
+        s = buf_printf(out, "%u\t", occurrence);
+    if (s == STATUS_OK)
+        s = n > 0 ? buf_append(out, spelling, n) : buf_append(out, "\n", 1);
     return s;
 }
 
-static enum status print_result(struct buf *out, const struct idlist *l,
-                                const struct aligned_result *r)
-{
-    const uint32_t most = r->labelled > l->n ? r->labelled : l->n;
-    uint32_t *row = mem_alloc(most, sizeof *row);
-    struct aligned a = {
-        .as = l->as, .columns = l->columns, .labelled = r->labelled > 0, .n = r->labelled};
-    struct buf rows;
-    enum status s;
-
-    if (row == NULL)
-        return STATUS_MEMORY;
-    for (uint32_t p = 0; p < most; p++)
-        row[p] = ALIGN_NOWHERE;
-    snprintf(a.name, sizeof a.name, "%s", r->name);
-    memcpy(a.transcript, r->transcript, sizeof a.transcript);
-    for (uint32_t i = 0; i < l->n; i++) {
-        if (r->places[i] == ALIGN_NOWHERE)
-            continue;
-        row[r->places[i]] = i;
-        a.n += r->labelled == 0;
-    }
-    buf_init(&rows, out->max);
-    s = print_rows(&rows, l, row, a.n);
-    if (s == STATUS_OK)
-        s = print_header(out, &a, rows.data, rows.len);
-    if (s == STATUS_OK)
-        s = buf_append(out, rows.data, rows.len);
-    secret_buf_deinit(&rows);
-    mem_free(row);
-    return s;
-}
-
-enum status aligned_keep(const char *state, const struct idlist *l, const struct aligned_result *r,
-                         struct error *err)
+enum status aligned_keep(const char *state, const struct aligned_result *r, struct error *err)
 {
     char path[CONFIG_PATH_MAX];
     struct buf out;
@@ -291,8 +289,10 @@ enum status aligned_keep(const char *state, const struct idlist *l, const struct
 
     if (s != STATUS_OK)
         return s;
-    buf_init(&out, l->text.len + r->labelled + HEADER_MAX + (size_t)l->n * OCCURRENCE_MAX);
-    s = print_result(&out, l, r);
+    buf_init(&out, r->lines->len + HEADER_MAX);
+    s = print_header(&out, r, r->lines->data, r->lines->len);
+    if (s == STATUS_OK)
+        s = buf_append(&out, r->lines->data, r->lines->len);
     if (s == STATUS_OK)
         s = file_write_atomic(path, out.data, out.len, 0600, err);
     else
@@ -318,10 +318,11 @@ static bool read_number(uint32_t *out, const char *text, size_t n)
 }
 
 /* One line: a spelling, and perhaps a number and a tab before it; or nothing. */
-static bool read_line(struct aligned *a, uint32_t i, size_t from, size_t n)
+static bool read_line(struct aligned *a, const struct aligned_section *of, uint32_t i, size_t from,
+                      size_t n)
 {
     const char *line = (const char *)a->text.data + from, *tab = memchr(line, '\t', n);
-    const bool numbered = a->as.duplicates == CONFIG_DUPLICATES_ALL && (n > 0 || !a->labelled);
+    const bool numbered = of->duplicates == CONFIG_DUPLICATES_ALL && n > 0;
     const size_t head = numbered && tab != NULL ? (size_t)(tab - line) + 1 : 0;
 
     a->at[i] = from + head;
@@ -331,12 +332,17 @@ static bool read_line(struct aligned *a, uint32_t i, size_t from, size_t n)
 
 static bool read_lines(struct aligned *a, size_t from, size_t end)
 {
+    const struct aligned_section *of = a->section;
     uint32_t i = 0;
 
     for (size_t at = from; at < end; i++) {
         const uint8_t *line = a->text.data + at, *over = memchr(line, '\n', end - at);
 
-        if (over == NULL || i == a->n || !read_line(a, i, at, (size_t)(over - line)))
+        if (over == NULL || i == a->n)
+            return false;
+        while (i == of->from + of->n)
+            of++;
+        if (!read_line(a, of, i, at, (size_t)(over - line)))
             return false;
         at += (size_t)(over - line) + 1;
     }
@@ -348,14 +354,19 @@ static enum status parse(struct aligned *a, const char *name)
     const size_t all = a->text.len - 1; /* without the final 0 */
     const char *text = (const char *)a->text.data;
     struct buf again;
-    size_t head;
     bool fits;
 
-    if (strlen(text) != all || !read_header(a, text, &head) || strcmp(a->name, name) != 0)
+    if (strlen(text) != all || !read_header(a, text) || strcmp(a->name, name) != 0)
         return STATUS_DATA;
     buf_init(&again, HEADER_MAX);
-    fits = print_header(&again, a, text + head, all - head) == STATUS_OK && again.len == head &&
-           memcmp(again.data, text, head) == 0;
+    fits = print_header(&again,
+                        &(struct aligned_result){.name = a->name,
+                                                 .transcript = a->transcript,
+                                                 .labelled = a->labelled,
+                                                 .section = a->section,
+                                                 .sections_n = a->sections_n},
+                        text + a->lines, all - a->lines) == STATUS_OK &&
+           again.len == a->lines && memcmp(again.data, text, a->lines) == 0;
     buf_deinit(&again);
     if (!fits)
         return STATUS_DATA;
@@ -364,7 +375,7 @@ static enum status parse(struct aligned *a, const char *name)
     a->occurrence = mem_alloc(a->n, sizeof *a->occurrence);
     if (a->at == NULL || a->size == NULL || a->occurrence == NULL)
         return STATUS_MEMORY;
-    return read_lines(a, head, all) ? STATUS_OK : STATUS_DATA;
+    return read_lines(a, a->lines, all) ? STATUS_OK : STATUS_DATA;
 }
 
 enum status aligned_load(struct aligned *a, const char *state, const char *name, struct error *err)
@@ -382,6 +393,9 @@ enum status aligned_load(struct aligned *a, const char *state, const char *name,
     if (s != STATUS_OK)
         return s;
     s = buf_append(&a->text, "", 1);
+    if (s == STATUS_OK && strncmp((const char *)a->text.data, OLD, sizeof OLD - 1) == 0)
+        return error_set(err, STATUS_DATA, "%s: of an earlier version: let all sides align again",
+                         a->path);
     if (s == STATUS_OK)
         s = parse(a, name);
     if (s == STATUS_DATA)

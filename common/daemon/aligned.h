@@ -8,8 +8,14 @@
  *
  * The header says how many there are, as `common N` or `labelled N`, and the digest of what all
  * sides have seen alike (align_member_transcript): two sides whose files have one digest have one
- * order.  It also says how cells became ids, by which rows of other tables are found (placed.h),
- * and has the digest of all the rest of the file.
+ * order.  The rows stand in sections, one behind the other: of each the header says how many they
+ * are, by which columns they were matched and how cells became ids, by which rows of other tables
+ * are found (placed.h).  It also has the digest of all the rest of the file.
+ *
+ *   section N columns=C trim=T fold=F unicode=U duplicates=D key COLUMNS
+ *
+ * Each key makes one, this side's that have matched none one of no rows (they tell rows apart all
+ * the same); an alignment that extends another begins with those of that one that have rows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,14 +25,15 @@
 #include "common/daemon/idlist.h"
 
 /* How many have begun, and in how many others may have compared something with this side's list.
- * STATUS_POLICY: the policy admits `most` of the latter, and ALIGNED_BEGUN times as many of the
- * former, which whoever breaks them off early uses up. */
+ * Each pass of one that tries several keys counts as one.  STATUS_POLICY: the policy admits `most`
+ * of the latter, of which `passes` are to come, and ALIGNED_BEGUN times as many of the former,
+ * which whoever breaks them off early uses up. */
 struct aligned_counts {
     uint64_t begun, told;
 };
 enum { ALIGNED_BEGUN = 16 };
-enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t most,
-                          struct error *err) MUST_USE;
+enum status aligned_judge(const struct aligned_counts *c, bool tells, uint32_t passes,
+                          uint32_t most, struct error *err) MUST_USE;
 /* What is in the file; a party's own are in its ledger (ledger_aligned.h), and here those of an
  * earlier version. */
 enum status aligned_counts_read(const char *state, struct aligned_counts *c,
@@ -34,36 +41,54 @@ enum status aligned_counts_read(const char *state, struct aligned_counts *c,
 
 /* The server's: one more, judged so, and on the disk when this returns.  STATUS_CONFIG: there is
  * one of that name, and it is not to be replaced. */
-enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t most,
-                          struct error *err) MUST_USE;
+enum status aligned_begin(const char *state, const char *name, bool replace, uint32_t passes,
+                          uint32_t most, struct error *err) MUST_USE;
 /* Before anything can be compared with this side's list. */
 enum status aligned_tell(const char *state, uint32_t most, struct error *err) MUST_USE;
 /* STATUS_CONFIG: there is one of that name. */
 enum status aligned_free(const char *state, const char *name, struct error *err) MUST_USE;
 
+/* Rows that one key has matched. */
+struct aligned_section {
+    char key[CONFIG_COLUMN_MAX]; /* its columns, as align.key has them */
+    uint32_t columns;
+    bool trim, fold;
+    enum config_unicode unicode;
+    enum config_duplicates duplicates;
+    uint32_t from, n; /* places */
+};
+enum { ALIGNED_SECTIONS_MAX = 32 };
+
+/* What is kept: sections, and the lines of all of them (aligned_line), one behind the other. */
 struct aligned_result {
     const char *name;
     const uint8_t *transcript; /* DIGEST_BYTES */
-    const uint32_t *places;    /* by row of the list; ALIGN_NOWHERE: it is in none */
-    uint32_t labelled;         /* rows in all, of which this side may lack some; 0: it has all */
+    bool labelled;             /* this side may lack some */
+    const struct aligned_section *section;
+    uint32_t sections_n;
+    const struct buf *lines;
 };
-enum status aligned_keep(const char *state, const struct idlist *l, const struct aligned_result *r,
+/* One row: n bytes of a spelling, with its line end; 0: this side does not have it. */
+enum status aligned_line(struct buf *out, enum config_duplicates duplicates, uint32_t occurrence,
+                         const void *spelling, size_t n) MUST_USE;
+enum status aligned_keep(const char *state, const struct aligned_result *r,
                          struct error *err) MUST_USE;
 
 /* Read again. */
 struct aligned {
     char path[CONFIG_PATH_MAX], name[CONFIG_ALIGN_NAME_MAX + 1];
     uint8_t transcript[32];
-    struct config_align as; /* key, form and duplicates, and nothing else */
-    uint32_t columns, n;
+    uint32_t sections_n, n;
+    struct aligned_section section[ALIGNED_SECTIONS_MAX];
     bool labelled; /* this side may lack some */
     struct buf text;
+    size_t lines;         /* where the rows begin in `text` */
     size_t *at;           /* n: where each spelling begins in `text` */
     uint32_t *size;       /* n: its bytes; 0: this side does not have that row */
     uint32_t *occurrence; /* n: rows of its id that are before */
 };
 /* STATUS_CONFIG: there is none of that name.  STATUS_DATA: it is not as aligned_keep has written
- * it, or has no rows. */
+ * it, or of an earlier version, or has no rows. */
 enum status aligned_load(struct aligned *a, const char *state, const char *name,
                          struct error *err) MUST_USE;
 void aligned_deinit(struct aligned *a); /* wipes; safe on a zeroed struct */

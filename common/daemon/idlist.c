@@ -10,6 +10,7 @@
 #include "common/data/normal.h"
 #include "common/data/source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,6 @@ enum { TEXT_MAX = 1 << 30 };
 struct reading {
     struct idlist *l;
     struct source source;
-    struct idlist_form form;
-    size_t at_max;
 };
 
 /* --- one row --- */
@@ -39,6 +38,13 @@ static enum status spell(struct buf *out, const char *text, size_t n, bool sever
     }
     return s == STATUS_OK ? buf_append(out, "\"", 1) : s;
 }
+
+/* Of a row, and where their spelling goes. */
+struct cells {
+    const struct idlist_form *form;
+    const struct source *source;
+    struct buf *text;
+};
 
 /* 0: no id. */
 static size_t add_form(struct digest *d, const char *text, size_t n, const struct normal_rule *rule)
@@ -68,9 +74,13 @@ static bool breaks_line(const char *text, size_t n)
     return false;
 }
 
-static enum status add_cell(const struct idlist_form *f, const struct source *source,
-                            struct digest *d, struct buf *out, uint32_t k, struct error *err)
+/* *none: it is empty. */
+static enum status add_cell(struct cells *c, uint32_t k, struct digest *d, bool *none,
+                            struct error *err)
 {
+    const struct idlist_form *f = c->form;
+    const struct source *source = c->source;
+    struct buf *out = c->text;
     const size_t column = f->column[k];
     char number[SOURCE_NUMBER_MAX];
     size_t n;
@@ -83,8 +93,7 @@ static enum status add_cell(const struct idlist_form *f, const struct source *so
     if (got == SIZE_MAX)
         return source_fault(source, column,
                             "no id: longer than 256 bytes, no UTF-8, or a control character", err);
-    if (got == 0)
-        return source_fault(source, column, "an empty id", err);
+    *none = *none || got == 0;
     if (k > 0)
         s = buf_append(out, ",", 1);
     return s == STATUS_OK ? spell(out, text, n, f->columns > 1) : s;
@@ -101,63 +110,80 @@ static void begin_id(struct digest *d, const struct idlist_form *f)
 }
 
 enum status idlist_form_row(const struct idlist_form *f, const struct source *source,
-                            uint8_t id[ALIGN_ROW_BYTES], struct buf *text, struct error *err)
+                            uint8_t id[ALIGN_ROW_BYTES], bool *none, struct buf *text,
+                            struct error *err)
 {
+    struct cells c = {f, source, text};
+    const size_t before = text->len;
     struct digest d;
     enum status s = STATUS_OK;
 
+    *none = false;
     begin_id(&d, f);
     for (uint32_t k = 0; k < f->columns && s == STATUS_OK; k++)
-        s = add_cell(f, source, &d, text, k, err);
+        s = add_cell(&c, k, &d, none, err);
     digest_final(&d, id);
     digest_deinit(&d);
+    if (*none) {
+        memset(id, 0, ALIGN_ROW_BYTES);
+        secret_wipe(text->data + before, text->len - before);
+        text->len = before;
+    }
     return s;
 }
 
 /* Digests of ids do not stay behind where they have stood before. */
-static bool make_room(struct reading *r)
+static bool make_room(struct idlist_key *k, uint32_t n)
 {
-    struct idlist *l = r->l;
-    const size_t max = l->rows_max == 0 ? 64 : 2 * l->rows_max;
-    uint8_t *rows;
+    const size_t max = k->ids_max == 0 ? 64 : 2 * k->ids_max;
+    size_t *at = mem_room(k->at, &k->at_max, n + 2, sizeof *at);
+    uint8_t *ids;
 
-    if (l->n < l->rows_max)
-        return true;
-    rows = mem_alloc(max, ALIGN_ROW_BYTES);
-    if (rows == NULL)
+    if (at == NULL)
         return false;
-    if (l->rows != NULL) {
-        memcpy(rows, l->rows, (size_t)l->n * ALIGN_ROW_BYTES);
-        secret_wipe(l->rows, l->rows_max * ALIGN_ROW_BYTES);
+    k->at = at;
+    if (n < k->ids_max)
+        return true;
+    ids = mem_alloc(max, ALIGN_ROW_BYTES);
+    if (ids == NULL)
+        return false;
+    if (k->ids != NULL) {
+        memcpy(ids, k->ids, (size_t)n * ALIGN_ROW_BYTES);
+        secret_wipe(k->ids, k->ids_max * ALIGN_ROW_BYTES);
     }
-    mem_free(l->rows);
-    l->rows = rows;
-    l->rows_max = max;
+    mem_free(k->ids);
+    k->ids = ids;
+    k->ids_max = max;
     return true;
 }
 
 static enum status add_row(struct reading *r, struct error *err)
 {
     struct idlist *l = r->l;
-    size_t *at;
-    enum status s;
+    bool any = false;
 
-    if (!make_room(r))
-        return STATUS_MEMORY;
-    at = mem_room(l->at, &r->at_max, l->n + 2, sizeof *at);
-    if (at == NULL)
-        return STATUS_MEMORY;
-    l->at = at;
     if (l->n == ALIGN_IDS_MAX)
         return source_fail(&r->source, err, "more ids than one alignment has: %d are the most",
                            ALIGN_IDS_MAX);
-    s = idlist_form_row(&r->form, &r->source, l->rows + (size_t)l->n * ALIGN_ROW_BYTES, &l->text,
-                        err);
-    if (s == STATUS_OK)
-        s = buf_append(&l->text, "\n", 1);
+    for (uint32_t i = 0; i < l->keys_n; i++) {
+        struct idlist_key *k = &l->key[i];
+        bool none;
+        enum status s = make_room(k, l->n) ? STATUS_OK : STATUS_MEMORY;
+
+        if (s == STATUS_OK)
+            s = idlist_form_row(&k->form, &r->source, k->ids + (size_t)l->n * ALIGN_ROW_BYTES,
+                                &none, &k->text, err);
+        if (s == STATUS_OK)
+            s = buf_append(&k->text, "\n", 1);
+        if (s != STATUS_OK)
+            return s;
+        any = any || !none;
+        k->at[l->n + 1] = k->text.len;
+    }
+    if (!any)
+        return source_fault(&r->source, l->key[0].form.column[0], "an empty id", err);
     l->n++;
-    l->at[l->n] = l->text.len;
-    return s;
+    return STATUS_OK;
 }
 
 /* --- a spelling, as it was written --- */
@@ -211,28 +237,39 @@ bool idlist_form_spelling(const struct idlist_form *f, const char *text, size_t 
 
 /* --- duplicates --- */
 
-static int by_id(const void *a, const void *b, void *rows)
+struct by_id {
+    const struct idlist_key *key;
+    const uint32_t *row;
+};
+
+static int by_id(const void *a, const void *b, void *of)
 {
+    const struct by_id *o = of;
     const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    const uint8_t *all = rows;
-    const int order = memcmp(all + (size_t)i * ALIGN_ROW_BYTES, all + (size_t)j * ALIGN_ROW_BYTES,
-                             ALIGN_ROW_BYTES);
+    const int order = memcmp(o->key->ids + (size_t)o->row[i] * ALIGN_ROW_BYTES,
+                             o->key->ids + (size_t)o->row[j] * ALIGN_ROW_BYTES, ALIGN_ROW_BYTES);
 
     return order != 0 ? order : i < j ? -1 : i > j;
 }
 
-/* The how manieth of its id each row is, from 0. */
-static bool count_occurrences(const struct idlist *l, uint32_t *order, uint32_t *occurrence)
+bool idlist_occurrences(const struct idlist *l, uint32_t key, const uint32_t *row, uint32_t n,
+                        uint32_t *order, uint32_t *occurrence)
 {
+    struct by_id of = {&l->key[key], row};
     bool any = false;
 
-    for (uint32_t i = 0; i < l->n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         order[i] = i;
-    qsort_r(order, l->n, sizeof *order, by_id, l->rows);
-    for (uint32_t i = 1; i < l->n; i++) {
-        if (memcmp(l->rows + (size_t)order[i] * ALIGN_ROW_BYTES,
-                   l->rows + (size_t)order[i - 1] * ALIGN_ROW_BYTES, ALIGN_ROW_BYTES) == 0) {
-            occurrence[order[i]] = occurrence[order[i - 1]] + 1;
+        occurrence[i] = 0;
+    }
+    qsort_r(order, n, sizeof *order, by_id, &of);
+    for (uint32_t i = 1; i < n; i++) {
+        const uint32_t now = order[i], before = order[i - 1];
+
+        if (idlist_has(l, key, row[now]) &&
+            memcmp(of.key->ids + (size_t)row[now] * ALIGN_ROW_BYTES,
+                   of.key->ids + (size_t)row[before] * ALIGN_ROW_BYTES, ALIGN_ROW_BYTES) == 0) {
+            occurrence[now] = occurrence[before] + 1;
             any = true;
         }
     }
@@ -253,52 +290,25 @@ void idlist_number(uint8_t row[ALIGN_ROW_BYTES], uint32_t occurrence)
     digest_deinit(&d);
 }
 
-/* Keeps the first of each id, in the table's order. */
-static void leave_out(struct idlist *l, const uint32_t *occurrence)
+/* By whatever key: an alignment may go by any of them, and who refuses in its middle tells that
+ * rows were left. */
+static enum status refuse_doubles(const struct idlist *l, struct error *err)
 {
-    uint32_t n = 0;
-    size_t end = 0;
+    uint32_t *row = mem_alloc(l->n, sizeof *row), *order = mem_alloc(l->n, sizeof *row),
+             *occurrence = mem_alloc(l->n, sizeof *row);
+    enum status s = row == NULL || order == NULL || occurrence == NULL ? STATUS_MEMORY : STATUS_OK;
 
-    for (uint32_t i = 0; i < l->n; i++) {
-        const size_t from = l->at[i], size = l->at[i + 1] - from;
-
-        if (occurrence[i] > 0)
-            continue;
-        memmove(l->rows + (size_t)n * ALIGN_ROW_BYTES, l->rows + (size_t)i * ALIGN_ROW_BYTES,
-                ALIGN_ROW_BYTES);
-        memmove(l->text.data + end, l->text.data + from, size);
-        l->at[n++] = end;
-        end += size;
-    }
-    l->at[n] = end;
-    l->text.len = end;
-    l->left = l->n - n;
-    l->n = n;
-}
-
-static enum status judge_duplicates(struct idlist *l, const struct config_align *c,
-                                    struct error *err)
-{
-    uint32_t *order = mem_alloc(l->n, sizeof *order), *occurrence = mem_alloc(l->n, sizeof *order);
-    enum status s = STATUS_OK;
-
-    if (order == NULL || occurrence == NULL) {
-        s = STATUS_MEMORY;
-    } else if (count_occurrences(l, order, occurrence)) {
-        if (c->duplicates == CONFIG_DUPLICATES_REFUSE)
-            s = error_set(err, STATUS_DATA,
-                          "%s: an id is there twice (align.duplicates says what then)", c->table);
-        if (c->duplicates == CONFIG_DUPLICATES_FIRST)
-            leave_out(l, occurrence);
-    }
     for (uint32_t i = 0; s == STATUS_OK && i < l->n; i++)
-        idlist_number(l->rows + (size_t)i * ALIGN_ROW_BYTES,
-                      c->duplicates == CONFIG_DUPLICATES_ALL ? occurrence[i] : 0);
+        row[i] = i;
+    for (uint32_t k = 0; s == STATUS_OK && k < l->keys_n; k++) {
+        if (idlist_occurrences(l, k, row, l->n, order, occurrence))
+            s = error_set(
+                err, STATUS_DATA, "%s: an id is there twice%s%s (align.duplicates says what then)",
+                l->as.table, l->keys_n > 1 ? " by key " : "", l->keys_n > 1 ? l->key[k].name : "");
+    }
+    mem_free(row);
     mem_free(order);
-    if (c->duplicates == CONFIG_DUPLICATES_ALL)
-        l->occurrence = occurrence;
-    else
-        mem_free(occurrence);
+    mem_free(occurrence);
     return s;
 }
 
@@ -317,22 +327,21 @@ static enum status find_column(struct idlist_form *f, const struct source *sourc
     return STATUS_OK;
 }
 
-void idlist_form_of(struct idlist_form *f, const struct config_align *c)
+void idlist_form_of(struct idlist_form *f, bool trim, bool fold, enum config_unicode unicode)
 {
-    *f = (struct idlist_form){.rule = {c->trim, c->fold,
-                                       c->unicode == CONFIG_UNICODE_NFC    ? NORMAL_NFC
-                                       : c->unicode == CONFIG_UNICODE_NFKC ? NORMAL_NFKC
-                                                                           : NORMAL_BYTES}};
+    *f = (struct idlist_form){.rule = {trim, fold,
+                                       unicode == CONFIG_UNICODE_NFC    ? NORMAL_NFC
+                                       : unicode == CONFIG_UNICODE_NFKC ? NORMAL_NFKC
+                                                                        : NORMAL_BYTES}};
 }
 
 /* A column whose name is all of the key comes first, commas in it or not. */
-enum status idlist_form_find(struct idlist_form *f, const struct config_align *c,
-                             const struct source *source, struct error *err)
+enum status idlist_form_find(struct idlist_form *f, const char *key, const struct source *source,
+                             struct error *err)
 {
-    const char *key = c->key[0] == 0 ? "id" : c->key;
     enum status s = STATUS_OK;
 
-    idlist_form_of(f, c);
+    f->columns = 0;
     if (source_column(source, key) < source->cols)
         return find_column(f, source, key, err);
     for (const char *at = key; at != NULL && s == STATUS_OK;) {
@@ -362,6 +371,82 @@ static enum status read_rows(struct reading *r, struct error *err)
     return s;
 }
 
+static bool has_key(const struct idlist *l, const char *name)
+{
+    uint32_t k = 0;
+
+    while (k < l->keys_n && strcmp(l->key[k].name, name) != 0)
+        k++;
+    return k < l->keys_n;
+}
+
+static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+
+bool idlist_is_named(const char *text)
+{
+    const size_t name = strspn(text, LETTERS);
+
+    return name > 0 && text[name] == ':';
+}
+
+/* From ` NAME: COLUMNS` of n bytes. */
+static bool add_key(struct idlist *l, const char *text, size_t n)
+{
+    const size_t space = strspn(text, " "), name = strspn(text + space, LETTERS);
+    size_t from = space + name + 1;
+    struct idlist_key *k = &l->key[l->keys_n];
+
+    if (l->keys_n == IDLIST_KEYS_MAX || name < 1 || name > IDLIST_KEY_NAME_MAX || from >= n ||
+        text[from - 1] != ':')
+        return false;
+    from += strspn(text + from, " ");
+    if (from >= n)
+        return false;
+    snprintf(k->columns, sizeof k->columns, "%.*s", (int)(n - from), text + from);
+    snprintf(k->name, sizeof k->name, "%.*s", (int)name, text + space);
+    return !has_key(l, k->name) && ++l->keys_n > 0;
+}
+
+/* `NAME: COLUMNS; NAME: COLUMNS`, or the columns of one key, whose name is id. */
+static enum status name_keys(struct reading *r, struct error *err)
+{
+    struct idlist *l = r->l;
+    const char *all = l->as.key[0] == 0 ? "id" : l->as.key;
+    bool good = true;
+
+    l->named = source_column(&r->source, all) == r->source.cols && idlist_is_named(all);
+    for (const char *at = all; l->named && *at != 0 && good;) {
+        const size_t n = strcspn(at, ";");
+
+        good = add_key(l, at, n);
+        at += n + (at[n] == ';');
+    }
+    if (!l->named) {
+        snprintf(l->key[0].name, sizeof l->key[0].name, "id");
+        snprintf(l->key[0].columns, sizeof l->key[0].columns, "%s", all);
+        l->keys_n = 1;
+    }
+    for (uint32_t k = 0; k < l->keys_n; k++)
+        buf_init(&l->key[k].text, TEXT_MAX);
+    return good ? STATUS_OK
+                : error_set(err, STATUS_CONFIG,
+                            "%s: align.key: \"NAME: COLUMN,...; NAME: COLUMN,...\" expected, %d "
+                            "names at most of 1 to %d of a-z, 0-9 and '-', each once",
+                            l->as.table, IDLIST_KEYS_MAX, IDLIST_KEY_NAME_MAX);
+}
+
+static enum status find_keys(struct reading *r, struct error *err)
+{
+    struct idlist *l = r->l;
+    enum status s = STATUS_OK;
+
+    for (uint32_t k = 0; k < l->keys_n && s == STATUS_OK; k++) {
+        idlist_form_of(&l->key[k].form, l->as.trim, l->as.fold, l->as.unicode);
+        s = idlist_form_find(&l->key[k].form, l->key[k].columns, &r->source, err);
+    }
+    return s;
+}
+
 enum status idlist_read(struct idlist *l, const struct config_align *c, struct error *err)
 {
     const struct source_options options = {.table = NULL};
@@ -370,15 +455,15 @@ enum status idlist_read(struct idlist *l, const struct config_align *c, struct e
     enum status s;
 
     *l = (struct idlist){.as = *c};
-    buf_init(&l->text, TEXT_MAX);
     s = source_open(&r.source, c->table, &options, &none);
     if (s == STATUS_OK)
-        s = idlist_form_find(&r.form, c, &r.source, &none);
-    l->columns = r.form.columns;
+        s = name_keys(&r, &none);
+    if (s == STATUS_OK)
+        s = find_keys(&r, &none);
     if (s == STATUS_OK)
         s = read_rows(&r, &none);
-    if (s == STATUS_OK)
-        s = judge_duplicates(l, c, &none);
+    if (s == STATUS_OK && c->duplicates == CONFIG_DUPLICATES_REFUSE)
+        s = refuse_doubles(l, &none);
     source_close(&r.source);
     if (s != STATUS_OK && none.status == STATUS_OK)
         error_set(&none, s, "%s: %s", c->table, status_words(s));
@@ -389,11 +474,14 @@ enum status idlist_read(struct idlist *l, const struct config_align *c, struct e
 
 void idlist_deinit(struct idlist *l)
 {
-    if (l->rows != NULL)
-        secret_wipe(l->rows, l->rows_max * ALIGN_ROW_BYTES);
-    mem_free(l->rows);
-    mem_free(l->at);
-    mem_free(l->occurrence);
-    secret_buf_deinit(&l->text);
+    for (uint32_t i = 0; i < l->keys_n; i++) {
+        struct idlist_key *k = &l->key[i];
+
+        if (k->ids != NULL)
+            secret_wipe(k->ids, k->ids_max * ALIGN_ROW_BYTES);
+        mem_free(k->ids);
+        mem_free(k->at);
+        secret_buf_deinit(&k->text);
+    }
     *l = (struct idlist){.n = 0};
 }

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPTIONS_SETS_MAX = 256, OPTIONS_OWN_MAX = 12 };
+enum { OPTIONS_SETS_MAX = 256, OPTIONS_OWN_MAX = 16 };
 
 struct options {
     const char *file; /* -c */

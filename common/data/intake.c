@@ -99,26 +99,33 @@ static enum status take_id(struct intake *in, struct error *err)
 }
 
 /* Its own id is that of the column of ids, as in a table of no alignment; where ids are what rows
- * are found by, what they were found by. */
+ * are found by, what they were found by.  Where rows are called by ids, whatever they are found by,
+ * each row has one, so that no fault tells which rows were found. */
 static enum status take_place(struct intake *in, bool *there, struct error *err)
 {
     const struct places *p = in->want->places;
-    const bool named = in->id < in->source.cols && !intake_is_key(in, in->id);
+    const bool named = in->id < in->source.cols && (p->by_id || !intake_is_key(in, in->id));
     char number[SOURCE_NUMBER_MAX];
-    const char *own;
+    const char *own = NULL;
     uint32_t place;
-    size_t n;
-    enum status s = p->find(p->owner, &in->source, &place, err);
+    size_t n = 0;
+    enum status s;
 
+    *there = false;
+    if (named)
+        own = source_text(&in->source.cell[in->id], number, &n);
+    if (p->by_id && !text_is_plain(own, n, TABLE_ID_MAX))
+        return no_id(in, err);
+    s = p->find(p->owner, &in->source, &place, err);
     *there = s == STATUS_OK && place != PLACES_NONE;
     if (!*there) {
         in->t->own.left += s == STATUS_OK;
         return s;
     }
-    own = p->own(p->owner);
-    n = strlen(own);
-    if (named)
-        own = source_text(&in->source.cell[in->id], number, &n);
+    if (!named) {
+        own = p->own(p->owner);
+        n = strlen(own);
+    }
     if (named && !text_is_plain(own, n, TABLE_ID_MAX))
         return no_id(in, err);
     s = add_text(in, &in->own, &in->t->own.at[in->t->rows], own, n, err);

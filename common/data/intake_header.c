@@ -92,6 +92,9 @@ static enum status find_roles(struct intake *in, struct error *err)
     enum status found;
 
     in->id = source_column(s, id);
+    if (in->id == s->cols && w->places != NULL && w->places->by_id)
+        return source_fail(
+            s, err, "no column \"%s\", which rows are called by where align.key has names", id);
     if (in->id == s->cols && !w->numbered && w->places == NULL)
         return source_fail(s, err, "no column \"%s\"", id);
     found = w->places != NULL ? w->places->begin(w->places->owner, s, err) : STATUS_OK;

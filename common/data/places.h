@@ -16,6 +16,9 @@ enum { PLACES_DIGEST_BYTES = 32 };
 struct places {
     void *owner;
     uint8_t digest[PLACES_DIGEST_BYTES]; /* sides that have the same one number rows alike */
+    /* This side calls each row by the cell of its column of ids, which there has to be; else by
+     * that cell, where there is one that is no key, or as `own` says. */
+    bool by_id;
     uint32_t n; /* rows that there have to be, or at most where `end` says so; places are below */
     /* Of a source that was just opened: its columns, and no row taken so far. */
     enum status (*begin)(void *owner, const struct source *s, struct error *err);

@@ -315,6 +315,7 @@ static void put_all(struct report_json *j, json_t *root, const struct summary *r
     report_json_some(j, root, "labelled", r->labelled);
     if (r->ids > 0 && r->labelled == 0)
         report_json_count(j, root, "common", r->common);
+    report_json_some(j, root, "extended", r->extended);
     report_json_some(j, root, "rows", r->rows);
     report_json_some(j, root, "times", r->asks);
     report_json_some(j, root, "kept", r->kept);

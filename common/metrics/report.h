@@ -113,6 +113,7 @@ struct summary {
     uint64_t rounds, void_rounds;
     uint64_t ids, common; /* of an alignment: that were listed here; in all lists.  0 ids: absent */
     uint64_t labelled;    /* or, in place of those: rows that it has ended with; 0: absent */
+    uint64_t extended;    /* of either: that were there before; 0: absent */
     uint64_t rows;        /* of predictions; 0: absent */
     uint64_t kept;        /* of them, that were answered before */
     uint64_t asks;        /* of contributions: how often each was asked for; else 0 */

@@ -8,25 +8,28 @@
 
 align_usage() {
     cat <<'USAGE'
-usage: vfl align --ids FILE --party A.csv --party B.csv ... [--key COLUMN[,COLUMN]] [--duplicates refuse|first|all]
+usage: vfl align --ids FILE --party A.csv --party B.csv ... [--key COLUMN[,COLUMN]]... [--duplicates refuse|first|all]
                  [--fold] [--no-trim] [--unicode nfc|nfkc|none] [--rows common|labelled] [--min N] [--name NAME]
-                 --out DIR [--quiet]
+                 [--extends DIR] --out DIR [--quiet]
 
   --ids FILE       the server's table; --party FILE: one party's; as docs/tables.md has them, rows in any order
-  --key            the columns that make an id together; default: id
+  --key            the columns that make an id together; default: id.  Again: what to try on the rows that the keys
+                   before have not matched
   --duplicates     an id that is there twice: refuse the table (default), take the first row, or all of them
   --fold           capital and small letters are the same; --no-trim: spaces around a cell count
   --unicode        the form in which cells are compared; default: nfc
   --rows           labelled: all of the server's, with an empty line where a party has none; default: common
   --min N          fewest rows in common that any side goes on with; default: 0
+  --extends DIR    of an earlier alignment of as many parties: its rows stay, in their order, and behind them come
+                   those of the new ones that all have
   --out DIR        a new folder: server.ids and party-I.ids with the common ids in one order, in each side's own
-                   spelling, and summary.json
+                   spelling, summary.json, and name: what it is called there
 USAGE
 }
 
 align_read_options() {
-    out='' ids='' key='' duplicates=refuse fold=false trim=true unicode=nfc rows=common least=0 name=common m=0
-    tables=''
+    out='' ids='' key='' keys=0 duplicates=refuse fold=false trim=true unicode=nfc rows=common least=0 m=0
+    name='' extends='' tables=''
     while [ $# -gt 0 ]; do
         case $1 in
         --quiet) quiet=yes && shift && continue ;;
@@ -45,7 +48,12 @@ align_read_options() {
             tables="$tables$align_table
 "
             ;;
-        --key) key=$2 ;;
+        --key)
+            keys=$((keys + 1))
+            [ $keys -ne 2 ] || key="key-1: $key"
+            [ $keys -lt 2 ] && key=$2 || key="$key; key-$keys: $2"
+            ;;
+        --extends) extends=$2 ;;
         --duplicates) duplicates=$2 ;;
         --unicode) unicode=$2 ;;
         --rows) rows=$2 ;;
@@ -59,10 +67,37 @@ align_read_options() {
     [ -n "$ids" ] && [ $m -gt 0 ] && [ -n "$out" ] || fail 2 "--ids, --party and --out are needed (vfl align --help)"
     ids=$(cluster_source "$ids") || exit $?
     [ ! -e "$out" ] || [ -z "$(find "$out" -mindepth 1 -maxdepth 1 | head -n 1)" ] || fail 2 "$out is not empty"
+    align_read_extended
     own_folder "$out"
     out=$(readlink -f "$out")
     exec 9>"$out/lock" || fail 6 "$out cannot be written"
     flock -n 9 || fail 2 "$out: an alignment is running there"
+}
+
+# What is extended: its name there, and another one for what comes of it.
+align_read_extended() {
+    old=''
+    [ -n "$extends" ] || { name=${name:-common} && return; }
+    old=$(cat "$extends/name" 2>/dev/null)
+    case $old in '' | *[!a-z0-9-]*) fail 2 "$extends: no alignment of vfl align" ;; esac
+    for side in server $(seq -f 'party-%.0f' "$m"); do
+        [ -f "$extends/$side/alignments/$old" ] || fail 2 "$extends: $side has no part in $old"
+    done
+    name=${name:-$(align_next "$old")}
+}
+
+# NAME, NAME-2, NAME-3
+align_next() { # NAME
+    align_number=$(expr "x$1" : 'x.*-\([1-9][0-9]\{0,5\}\)$')
+    [ -n "$align_number" ] && printf '%s-%d' "${1%-*}" "$((align_number + 1))" || printf '%s-2' "$1"
+}
+
+align_bring_extended() {
+    for side in server $(seq -f 'party-%.0f' "$m"); do
+        (umask 077 && mkdir -p "$out/$side/alignments" &&
+            cp "$extends/$side/alignments/$old" "$out/$side/alignments/$old") ||
+            fail 6 "$out/$side/alignments cannot be written"
+    done
 }
 
 align_config() { # ROLE POLICY MORE-OF-ALIGN
@@ -81,7 +116,8 @@ align_daemon() { # server|I TABLE ARGUMENTS...
     [ -z "$key" ] || set -- "$@" --set "align.key=$key"
     if [ "$align_who" = server ]; then
         set -- "$vfl_bin/vfl-server" -c "$out/server/config.yaml" --align "$name" --set "labels.train=$align_table" \
-            --set "align.rows=$rows" --set listen=127.0.0.1:0 --set "limits.connections_per_address=$((2 * m + 8))" "$@"
+            --set "align.rows=$rows" --set listen=127.0.0.1:0 ${old:+--extends "$old"} \
+            --set "limits.connections_per_address=$((2 * m + 8))" "$@"
     else
         set -- "$vfl_bin/vfl-party" -c "$out/party-$align_who/config.yaml" --align --set "data.train=$align_table" "$@"
     fi
@@ -125,6 +161,7 @@ align_write() {
         sed "1,/^\$/d; $align_number" "$out/$side/alignments/$name" >"$out/$side.ids" ||
             fail 6 "$out/$side.ids cannot be written"
     done
+    printf '%s\n' "$name" >"$out/name" || fail 6 "$out/name cannot be written"
 }
 
 align_main() {
@@ -138,6 +175,7 @@ align_main() {
         [ -x "$vfl_bin/$program" ] || fail 6 "$vfl_bin/$program is missing (make all)"
     done
     "$vfl_bin/vfl-pki" local --out "$out" --parties "$m" || exit $?
+    [ -z "$old" ] || align_bring_extended
     cluster_under='' cluster_why='' started=yes
     align_config server '' '' >"$out/server/config.yaml"
     align_checked server server "$ids"

@@ -459,6 +459,9 @@ static void print_table(const json_t *root)
     else if (json_object_get(root, "labelled") != NULL)
         printf("aligned   %.0f labelled rows, %.0f parties\n", number(root, "labelled"),
                number(root, "parties_n"));
+    else if (json_object_get(root, "extended") != NULL)
+        printf("aligned   %.0f rows in common, %.0f of them before, %.0f parties\n",
+               number(root, "common"), number(root, "extended"), number(root, "parties_n"));
     else if (json_object_get(root, "common") != NULL)
         printf("aligned   %.0f rows in common, of %.0f ids at the server, %.0f parties\n",
                number(root, "common"), number(root, "ids"), number(root, "parties_n"));

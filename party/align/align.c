@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
-#include "common/base/parallel.h"
 #include "common/crypto/secret.h"
 #include "common/flow/job.h"
 #include "party/align/parts.h"
@@ -19,16 +18,11 @@
 static enum status check_ids(const struct party_align *p, const struct alignment *of)
 {
     const struct config_align *c = &p->setup->config->align;
-    const uint32_t columns = p->setup->listed.columns;
 
     if (of->trim != c->trim || of->fold != c->fold || of->unicode != c->unicode)
         return error_set(p->error, STATUS_CONFIG,
                          "align.trim, align.fold and align.unicode are not those of %s",
                          p->setup->roster->server.name);
-    if (of->columns != columns)
-        return error_set(p->error, STATUS_CONFIG,
-                         "align.key: %u columns make an id, and at %s %u do", columns,
-                         p->setup->roster->server.name, of->columns);
     if (of->ids > c->ids_max)
         return error_set(p->error, STATUS_POLICY,
                          "policy.align.max_ids: %s lists %u ids, %u are the most",
@@ -77,7 +71,7 @@ static enum status offer(void *state, struct actions *a, const struct wire_offer
     enum status s;
 
     (void)a;
-    if (p->setup->listed.rows == NULL)
+    if (!p->setup->listed.any)
         return error_set(p->error, STATUS_POLICY,
                          "align.table: this party takes part in no alignment");
     job_digest(digest, JOB_ALIGN, o->job.text.data, o->job.text.n);
@@ -112,7 +106,7 @@ static void join(const void *state, struct wire_join *j)
 
 /* --- a set comes together --- */
 
-/* A playing is counted before its hello says anything. */
+/* A playing is counted before anything is said of the list, be it that it has nothing new. */
 static enum party_next ready(void *state, struct actions *a)
 {
     struct party_align *p = state;
@@ -124,7 +118,7 @@ static enum party_next ready(void *state, struct actions *a)
 
 static void say(const void *state, struct wire_hello *h)
 {
-    h->train_rows = ((const struct party_align *)state)->setup->listed.n;
+    h->train_rows = ((const struct party_align *)state)->listed;
 }
 
 static void lost(void *state)
@@ -138,13 +132,30 @@ static void lost(void *state)
     secret_wipe(p->out, WIRE_ENTRIES_MAX);
 }
 
-static enum status take_sizes(struct party_align *p, uint32_t size[ALIGN_MEMBERS_MAX])
+/* Nothing could be told of lists shorter than that. */
+static enum status check_least(const struct party_align *p)
+{
+    const struct roster *r = p->setup->roster;
+    const uint32_t least = p->about.result_min;
+
+    for (uint32_t k = 0; k <= p->set->members_n && p->about.rows == CONFIG_ROWS_COMMON; k++) {
+        if (p->size[k] < least)
+            return error_set(p->error, STATUS_POLICY,
+                             "policy.align.min_result: %s lists %u ids, and %u rows in common are "
+                             "the fewest",
+                             k == 0 ? r->server.name : r->party[p->set->members[k - 1]].name,
+                             p->size[k], least);
+    }
+    return STATUS_OK;
+}
+
+static enum status take_sizes(struct party_align *p)
 {
     const uint32_t most = p->setup->config->align.ids_max,
                    all_most = p->setup->config->align.all_max;
     uint64_t all = p->about.ids;
 
-    size[0] = p->about.ids;
+    p->size[0] = p->about.ids;
     for (uint32_t m = 0; m < p->set->members_n; m++) {
         const uint32_t n = p->set->hellos[m].train_rows;
         const char *name = p->setup->roster->party[p->set->members[m]].name;
@@ -155,7 +166,7 @@ static enum status take_sizes(struct party_align *p, uint32_t size[ALIGN_MEMBERS
             return error_set(p->error, STATUS_POLICY,
                              "policy.align.max_ids: %s lists %u ids, %u are the most", name, n,
                              most);
-        size[m + 1] = n;
+        p->size[m + 1] = n;
         all += m == p->set->self ? 0 : n;
     }
     if (all > all_most)
@@ -163,33 +174,23 @@ static enum status take_sizes(struct party_align *p, uint32_t size[ALIGN_MEMBERS
                          "policy.align.max_ids_of_all: the others list %" PRIu64
                          " ids, %u are the most",
                          all, all_most);
-    return STATUS_OK;
+    return check_least(p);
 }
 
 static enum status begin(void *state, const struct secagg_pair *pairs)
 {
     struct party_align *p = state;
-    uint32_t size[ALIGN_MEMBERS_MAX];
-    struct align_setup setup = {.course = &p->course,
-                                .self = p->set->self + 1,
-                                .rows = p->setup->listed.rows,
-                                .session = p->set->sid,
-                                .threads = parallel_processors()};
-    enum status s = take_sizes(p, size);
+    enum status s = take_sizes(p);
 
-    if (s == STATUS_OK && !align_course_fits(p->set->members_n + 1, size, p->about.chunk))
+    if (s == STATUS_OK && !align_course_fits(p->set->members_n + 1, p->size, p->about.chunk))
         s = error_set(p->error, STATUS_PROTOCOL, "an alignment of too many steps");
     if (s != STATUS_OK)
         return s;
     lost(p);
-    align_course_init(&p->course, p->set->members_n + 1, size, p->about.chunk,
-                      p->about.rows == CONFIG_ROWS_LABELLED);
+    p->pass = p->base = p->found = 0;
+    memcpy(p->session, p->set->sid, sizeof p->session);
+    align_open_course(p);
     s = share_init(&p->keys, p->set->members_n, p->set->self, pairs);
-    if (s == STATUS_OK)
-        s = align_member_new(&p->member, &setup);
-    p->step = 0;
-    p->steps = align_steps(&p->course);
-    memcpy(p->view, p->set->sid, sizeof p->view);
     return s == STATUS_OK ? s : error_set(p->error, s, "an alignment: %s", status_words(s));
 }
 
@@ -211,7 +212,7 @@ static void start(void *state)
     struct party_align *p = state;
 
     sm_move(p->sm, PHASE_ALIGN, p->set->generation);
-    log_info("alignment %s: %u ids here, %u at %s", p->about.name, p->setup->listed.n, p->about.ids,
+    log_info("alignment %s: %u ids here, %u at %s", p->about.name, p->listed, p->about.ids,
              p->setup->roster->server.name);
 }
 
@@ -242,13 +243,20 @@ static void work(void *state)
 {
     struct party_align *p = state;
     const struct party_ids_listed *l = &p->setup->listed;
+    struct error why = {0};
+    enum status opened;
 
     if (p->work == ALIGN_TAKES) {
         align_work_step(p);
         return;
     }
-    p->worked =
-        l->count(l->owner, &p->about, p->kept ? ALIGNMENT_AGAIN : ALIGNMENT_BEGUN, p->error);
+    opened = l->open(l->list.owner, &p->about, &p->listed, &why);
+    p->worked = l->list.count(l->list.owner, &p->about, p->kept ? ALIGNMENT_AGAIN : ALIGNMENT_BEGUN,
+                              p->error);
+    if (p->worked != STATUS_OK || opened == STATUS_OK)
+        return;
+    *p->error = why;
+    p->worked = opened;
 }
 
 static enum party_next done(void *state, struct actions *a, const struct event *e)

@@ -6,18 +6,6 @@
 #include "common/base/mem.h"
 #include "common/flow/job.h"
 
-void server_align_forget(struct server_align *p)
-{
-    align_member_free(p->member);
-    align_match_free(p->match);
-    p->member = NULL;
-    p->match = NULL;
-    for (size_t i = 0; i < ALIGN_MEMBERS_MAX; i++) { /* nothing of it goes out with another */
-        p->given[i].n = 0;
-        p->given[i].sealed = false;
-    }
-}
-
 static enum status init(struct server_align *p, const struct server_setup *setup)
 {
     const size_t members = setup->roster->n + 1;
@@ -92,12 +80,11 @@ struct server_terms server_align_terms(const struct server_align *p,
 struct server_alignment server_align_result(const struct server_align *p)
 {
     struct server_alignment r = {
-        .about = &p->about, .members = p->course.members, .size = p->size, .steps = p->rounds};
+        .about = &p->about, .members = p->course.members, .size = p->listed, .steps = p->rounds};
 
     if (!p->complete)
         return r;
-    r.transcript = align_member_transcript(p->member);
-    r.places = align_member_places(p->member);
-    r.common = server_align_common(p);
+    r.transcript = p->transcript;
+    r.common = p->found;
     return r;
 }

@@ -4,10 +4,10 @@
 #include "server/align/align.h"
 
 #include "common/base/log.h"
-#include "common/base/parallel.h"
 #include "server/members.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* --- a set comes together --- */
 
@@ -18,7 +18,7 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
     struct error *err = &p->fed->error;
     uint64_t all = 0;
 
-    p->size[0] = p->about.ids;
+    p->listed[0] = p->about.ids;
     if (p->about.rows == CONFIG_ROWS_LABELLED && p->about.ids < p->about.result_min)
         return error_set(err, STATUS_POLICY, "policy.align.min_result: fewer labelled rows than %u",
                          p->about.result_min);
@@ -32,39 +32,37 @@ static enum status agreed(void *state, const struct agree_hello *hellos)
             return error_set(err, STATUS_POLICY,
                              "policy.align.max_ids: %s lists %u ids, %u are the most", name, n,
                              p->ids.ids_max);
-        p->size[m + 1] = n;
+        p->listed[m + 1] = n;
         all += n;
+    }
+    for (uint32_t k = 0; k <= p->fed->set.n && p->about.rows == CONFIG_ROWS_COMMON; k++) {
+        if (p->listed[k] < p->about.result_min)
+            return error_set(
+                err, STATUS_POLICY,
+                "policy.align.min_result: %s lists %u ids, and %u rows in common are the fewest",
+                k == 0 ? "the server" : server_name(p->fed, p->fed->set.member[k - 1]),
+                p->listed[k], p->about.result_min);
     }
     if (all > p->ids.all_max)
         return error_set(err, STATUS_POLICY,
                          "policy.align.max_ids_of_all: the parties list %" PRIu64
                          " ids, %u are the most",
                          all, p->ids.all_max);
-    if (!align_course_fits(p->fed->set.n + 1, p->size, p->about.chunk))
+    if (!align_course_fits(p->fed->set.n + 1, p->listed, p->about.chunk))
         return error_set(err, STATUS_PROTOCOL, "an alignment of too many steps");
-    return p->ids.count(p->ids.owner, &p->about, ALIGNMENT_BEGUN, err);
+    return p->ids.list.count(p->ids.list.owner, &p->about, ALIGNMENT_BEGUN, err);
 }
 
 static enum status prepare(void *state)
 {
     struct server_align *p = state;
-    const struct align_setup setup = {.course = &p->course,
-                                      .self = 0,
-                                      .rows = p->ids.rows,
-                                      .session = p->fed->agree.sid,
-                                      .threads = parallel_processors()};
-    enum status s;
 
     server_align_forget(p);
-    align_course_init(&p->course, p->fed->set.n + 1, p->size, p->about.chunk,
-                      p->about.rows == CONFIG_ROWS_LABELLED);
-    s = align_member_new(&p->member, &setup);
-    if (s == STATUS_OK && !p->course.labelled)
-        s = align_match_new(&p->match, &p->course);
-    p->step = 0;
-    p->steps = align_steps(&p->course);
-    p->told = false;
-    return s;
+    p->pass = p->base = p->found = 0;
+    memcpy(p->size, p->listed, sizeof p->size);
+    memcpy(p->session, p->fed->agree.sid, sizeof p->session);
+    server_align_open_course(p);
+    return STATUS_OK;
 }
 
 static struct server_next begin(void *state, struct actions *a)

@@ -77,8 +77,9 @@ static void send_step(struct server_align *p, struct actions *a, const struct al
         const struct align_given *g = &p->given[m + 1];
         struct wire_batch *b = &server_send_one(f, a, f->set.member[m], WIRE_BATCH)->msg.batch;
 
-        *b = (struct wire_batch){
-            .generation = f->set.generation, .step = p->step, .common = server_align_common(p)};
+        *b = (struct wire_batch){.generation = f->set.generation,
+                                 .step = p->base + p->step,
+                                 .common = server_align_common(p)};
         if (at->part != ALIGN_COLLECT) {
             b->entries = (struct wire_bytes){g->entries, g->n};
             b->tag = (struct wire_bytes){g->tag, g->sealed ? sizeof g->tag : 0};
@@ -128,7 +129,7 @@ static bool fits(const struct server_align *p, const struct align_at *at, uint32
     const bool seals = n > 0 && align_receiver(&p->course, &then, k) > 0,
                tells = at->part == ALIGN_RAISE && at->last;
 
-    return b->step == p->step && b->entries.n == n &&
+    return b->step == p->base + p->step && b->entries.n == n &&
            b->tag.n == (seals                      ? (size_t)WIRE_TAG_BYTES
                         : align_shows_words(&then) ? words_bytes(p)
                                                    : 0) &&
@@ -168,6 +169,36 @@ static void take_entries(struct server_align *p, uint32_t k, const struct wire_b
         memcpy(g->tag, b->tag.data, sizeof g->tag);
 }
 
+void server_align_open_course(struct server_align *p)
+{
+    align_course_init(&p->course, p->fed->set.n + 1, p->size, p->about.chunk,
+                      p->about.rows == CONFIG_ROWS_LABELLED);
+    p->step = 0;
+    p->steps = align_steps(&p->course);
+    p->told = false;
+}
+
+void server_align_forget(struct server_align *p)
+{
+    align_member_free(p->member);
+    align_match_free(p->match);
+    p->member = NULL;
+    p->match = NULL;
+    for (size_t i = 0; i < ALIGN_MEMBERS_MAX; i++) { /* nothing of it goes out with another */
+        p->given[i].n = 0;
+        p->given[i].sealed = false;
+    }
+}
+
+/* To the next key. */
+static void turn(struct server_align *p)
+{
+    align_pass_session(p->session, p->transcript, ++p->pass);
+    p->base += p->steps;
+    server_align_forget(p);
+    server_align_open_course(p);
+}
+
 struct server_next server_align_batch(struct server_align *p, struct actions *a, uint32_t peer,
                                       const struct wire_batch *b)
 {
@@ -176,7 +207,7 @@ struct server_next server_align_batch(struct server_align *p, struct actions *a,
 
     if (!fits(p, &at, k, b)) {
         error_set(&p->fed->error, STATUS_PROTOCOL, "%s: no answer to step %u of the alignment",
-                  server_name(p->fed, peer), p->step);
+                  server_name(p->fed, peer), p->base + p->step);
         return next_of_peer(NEXT_BLAME, peer);
     }
     if (b->tallies.n > 0)
@@ -187,7 +218,9 @@ struct server_next server_align_batch(struct server_align *p, struct actions *a,
         return next_of(NEXT_WAIT);
     p->step++;
     p->rounds++;
-    if (p->step == p->steps) {
+    if (p->step == p->steps && p->more) {
+        turn(p);
+    } else if (p->step == p->steps) {
         p->complete = true;
         return next_finish(OUTCOME_COMPLETED);
     }
@@ -199,7 +232,7 @@ struct server_next server_align_batch(struct server_align *p, struct actions *a,
 static enum status blame(struct server_align *p, enum status s)
 {
     if (s == STATUS_PROTOCOL)
-        error_wrap(&p->fed->error, "step %u of the alignment: %s", p->step,
+        error_wrap(&p->fed->error, "step %u of the alignment: %s", p->base + p->step,
                    name_of(p, align_member_blamed(p->member)));
     return s;
 }
@@ -234,14 +267,50 @@ static enum status compare(struct server_align *p)
             &p->fed->error, STATUS_PROTOCOL,
             "the list of %s has a point twice: its own doing, or of one that raised it",
             name_of(p, whose));
-    log_info("alignment %s: %u rows are in all %u lists", p->about.name,
-             align_match_common(p->match), p->course.members);
-    if (align_match_common(p->match) < p->about.result_min)
-        return error_set(&p->fed->error, STATUS_POLICY,
-                         "policy.align.min_result: fewer rows in common than %u",
-                         p->about.result_min);
+    log_info("alignment %s: %u rows are in all %u lists, by key %s", p->about.name,
+             align_match_common(p->match), p->course.members, p->about.key[p->pass].name);
+    if (align_match_common(p->match) < p->about.result_min) {
+        if (p->found == 0 && p->pass + 1 == p->about.keys_n)
+            return error_set(&p->fed->error, STATUS_POLICY,
+                             "policy.align.min_result: fewer rows in common than %u",
+                             p->about.result_min);
+        align_match_none(p->match);
+    }
     p->told = true;
     return align_member_common(p->member, align_match_common(p->match), &p->fed->error);
+}
+
+/* Its list, and a key of its own. */
+static enum status begin_pass(struct server_align *p)
+{
+    const struct alignment_list *l = &p->ids.list;
+    struct align_setup setup = {
+        .course = &p->course, .self = 0, .session = p->session, .threads = parallel_processors()};
+    struct error *err = &p->fed->error;
+    enum status s = STATUS_OK;
+
+    if (p->pass > 0)
+        s = l->count(l->owner, &p->about, ALIGNMENT_PASS, err);
+    if (s == STATUS_OK)
+        s = l->rows(l->owner, p->pass, &setup.rows, err);
+    if (s != STATUS_OK)
+        return s;
+    s = align_member_new(&p->member, &setup);
+    if (s == STATUS_OK && !p->course.labelled)
+        s = align_match_new(&p->match, &p->course);
+    return s == STATUS_OK ? s : error_set(err, s, "an alignment: %s", status_words(s));
+}
+
+static enum status end_pass(struct server_align *p)
+{
+    const struct alignment_list *l = &p->ids.list;
+    const uint32_t common = server_align_common(p);
+
+    memcpy(p->transcript, align_member_transcript(p->member), sizeof p->transcript);
+    p->found += common;
+    p->more = p->pass + 1 < p->about.keys_n &&
+              align_left(p->course.members, p->size, common, p->about.result_min);
+    return l->take(l->owner, p->pass, common, align_member_places(p->member), &p->fed->error);
 }
 
 void server_align_work(void *state, struct actions *out)
@@ -249,10 +318,10 @@ void server_align_work(void *state, struct actions *out)
     struct server_align *p = state;
     const struct align_at at = align_at(&p->course, p->step);
     uint32_t stage;
-    enum status s = STATUS_OK;
+    enum status s = p->member == NULL ? begin_pass(p) : STATUS_OK;
 
     (void)out;
-    if (align_shows_tallies(&p->course, &at, &stage))
+    if (s == STATUS_OK && align_shows_tallies(&p->course, &at, &stage))
         s = blame(p, align_member_check(p->member, stage, p->tallies, &p->fed->error));
     if (s == STATUS_OK)
         s = blame(p, align_member_take(p->member, p->step, p->given[0].entries,
@@ -260,13 +329,15 @@ void server_align_work(void *state, struct actions *out)
     if (s == STATUS_OK && at.part == ALIGN_RAISE && at.last)
         memcpy(p->tallies, align_member_tally(p->member), TALLY_BYTES);
     if (s == STATUS_OK && alignment_tells(&at))
-        s = p->ids.count(p->ids.owner, &p->about, ALIGNMENT_TOLD, &p->fed->error);
+        s = p->ids.list.count(p->ids.list.owner, &p->about, ALIGNMENT_TOLD, &p->fed->error);
     if (s == STATUS_OK && at.part == ALIGN_COLLECT && at.last)
         s = compare(p);
     if (s == STATUS_OK && at.part == ALIGN_HOME && at.last) {
         p->told = true;
         s = align_member_common(p->member, server_align_common(p), &p->fed->error);
     }
+    if (s == STATUS_OK && p->step + 1 == p->steps)
+        s = end_pass(p);
     p->worked = s;
 }
 

@@ -63,6 +63,32 @@ expect 0 'aligned   2 rows' 'or its first row is taken' doubles --duplicates fir
 expect 0 'aligned   3 rows' 'or all, the second with the second' doubles --duplicates all --out d3
 same "$(printf 'x\nx\ny')" "$(sort d3/party-1.ids)" 'as often as on all sides'
 
+# --- several keys, and rows that are added ---
+printf 'nr,name,born\n1,Ann,1960\n2,Bo,1970\n,Cy,1980\n7,Di,1990\n' >s3.csv
+printf 'nr;born;name\n9;1990;di\n2;1971;Bob\n1;1960;Ann\n8;1980;CY\n' >p3.csv
+printf 'name,nr,born\nDi,,1990\nAnn,1,1960\nCy,3,1980\nBo,2,1970\n' >q3.csv
+keyed() { "$vfl" align --ids s3.csv --party p3.csv --party q3.csv --key nr --key 'name,born' --fold "$@"; }
+expect 0 'aligned   4 rows in common, of 4 ids' 'by number, and the others by name and birthday' keyed --out keys
+same "$(printf '1\n2')" "$(head -n 2 keys/server.ids | sort)" 'the first key comes first'
+same "$(printf 'Cy,1980\nDi,1990')" "$(tail -n 2 keys/server.ids | sort)" 'and the second has the rest'
+same "$(tail -n 2 keys/server.ids | tr A-Z a-z)" "$(tail -n 2 keys/party-1.ids | tr A-Z a-z)" 'in one order'
+same 2 "$(grep -c '^section 2 ' keys/party-2/alignments/common)" 'a section for each'
+same "begun 2
+told 2" "$(cat keys/server/alignments/asked)" 'each pass counts'
+expect 0 'aligned   3 rows' 'too few by one of them are none, and left to the next' keyed --min 3 --out keys2
+expect 2 'server: .*an empty id' 'a row without an id by any key' "$vfl" align --ids s3.csv --party p3.csv --key nr \
+    --out keys3
+printf '4,Eve,1950\n,Flo,1940\n' >>s3.csv
+printf '4;1951;Eva\n;1940;Flo\n5;1930;Guy\n' >>p3.csv
+printf 'Flo,6,1940\nEve,4,1950\n' >>q3.csv
+cp keys/server/alignments/common keys/server/alignments/newer
+expect 0 'aligned   6 rows in common, 4 of them before' 'rows are added' keyed --extends keys --out wider
+same "$(cat keys/party-1.ids)" "$(head -n 4 wider/party-1.ids)" 'behind those that were there'
+same common-2 "$(cat wider/name)" 'under a name of its own'
+same "$(printf '4\nFlo,1940')" "$(tail -n 2 wider/server.ids)" 'by the same keys'
+grep -q '^ "extended": 4,$' wider/summary.json && ok 'the summary says how many' || not_ok 'no number in the summary'
+expect 2 'party-3 has no part in common' 'of as many parties' keyed --party q3.csv --extends keys --out wider2
+
 # --- all labelled rows ---
 expect 0 'aligned   285 labelled rows, 3 parties' 'all rows of the server' aligned --rows labelled --out all
 same 285 "$(grep -c . all/server.ids)" 'which has each of them'

@@ -5,7 +5,7 @@
 
 #include "common/base/check.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +19,18 @@ enum { PATHS = 4, DIR_MAX = 1024 };
 static char dir[DIR_MAX];
 static pid_t owner;
 
+static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)s;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
 static void remove_dir(void)
 {
-    DIR *d = getpid() == owner ? opendir(dir) : NULL;
-
-    if (d == NULL)
-        return;
-    for (struct dirent *e = readdir(d); e != NULL; e = readdir(d)) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            CHECK(unlinkat(dirfd(d), e->d_name, 0) == 0);
-    }
-    closedir(d);
-    rmdir(dir);
+    if (getpid() == owner)
+        CHECK(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
 }
 
 const char *scratch_dir(void)

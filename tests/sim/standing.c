@@ -197,7 +197,7 @@ static void keep_alignment(struct sim *s)
     const struct server_alignment a = server_align_result(server_session_alignment(s->server));
 
     if (a.transcript != NULL)
-        CHECK(aligning_keep(&s->list, a.transcript, a.places) == STATUS_OK);
+        CHECK(aligning_keep(&s->list, a.transcript) == STATUS_OK);
 }
 
 void standing_ended(struct sim *s, int who, const struct action *finish)

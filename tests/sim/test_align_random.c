@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "common/daemon/idlist.h"
+#include "common/daemon/roll.h"
 #include "tests/lib/scratch.h"
 #include "tests/sim/standing.h"
 #include "tests/sim/world.h"
@@ -128,7 +128,9 @@ static void make_list(struct sim_list *l, struct people *p)
     size_t at =
         (size_t)snprintf(text, sizeof text, "%s\n", p->columns == 1 ? "x,id" : "x,family,first");
     struct error err = {0};
+    const struct alignment about = {.name = "a", .keys_n = 1, .key = {{"id", p->columns}}};
     struct idlist ids;
+    struct roll roll;
 
     for (uint32_t i = 0; i < n; i++)
         at += write_row(text + at, sizeof text - at, p, row[i]);
@@ -137,8 +139,12 @@ static void make_list(struct sim_list *l, struct people *p)
     if (idlist_read(&ids, &p->rule, &err) != STATUS_OK)
         fail_msg("%s\n%s", err.text, text);
     aligning_list(l, name, name_rows(p, row, n, name));
-    assert_int_equal(ids.n, l->n);
-    memcpy(l->rows, ids.rows, (size_t)ids.n * ALIGN_ROW_BYTES);
+    if (roll_open(&roll, &ids, scratch_dir(), &about, false, &err) != STATUS_OK ||
+        roll_pass(&roll, 0, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(roll.n, l->n);
+    memcpy(l->rows, roll.rows, (size_t)roll.n * ALIGN_ROW_BYTES);
+    roll_close(&roll);
     idlist_deinit(&ids);
 }
 

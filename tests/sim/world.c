@@ -555,6 +555,7 @@ void sim_free(struct sim *s)
         persons_deinit(&p->persons_predicted);
         wire_unpacker_deinit(&p->unpacker);
         buf_deinit(&p->frame);
+        aligning_free(&p->list);
         judged_free(p->books);
         disk_deinit(&p->disk);
     }
@@ -562,6 +563,7 @@ void sim_free(struct sim *s)
     server_session_free(s->server);
     disk_deinit(&s->disk);
     oracle_free(s->oracle);
+    aligning_free(&s->list);
     standing_free(s->standing);
     table_deinit(&s->train);
     table_deinit(&s->test);

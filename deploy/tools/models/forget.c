@@ -134,15 +134,6 @@ static enum status forget_in_folder(const char *folder, const struct holder *h, 
     return s;
 }
 
-/* Does that place of an alignment spell the id? */
-static bool spells(const struct placed *p, uint32_t place, const char *id)
-{
-    size_t n;
-    const char *text = aligned_spelling(&p->file, place, &n);
-
-    return n == strlen(id) && memcmp(text, id, n) == 0;
-}
-
 /* An answer of an alignment that is no longer here can be asked for by nobody, nor can anybody say
  * whose it is: it goes, too, unless it may be of one that is here and cannot be read. */
 static bool goes(const void *owner, const char *alignment, const char *id, size_t n)
@@ -158,7 +149,7 @@ static bool goes(const void *owner, const char *alignment, const char *id, size_
 
         digest_hex(hex, p->places.digest, sizeof p->places.digest);
         if (strcmp(hex, alignment) == 0)
-            return place < p->file.n && spells(p, (uint32_t)place, w->id);
+            return place < p->file.n && placed_spells(p, (uint32_t)place, w->id, strlen(w->id));
     }
     return !w->unread;
 }
@@ -232,17 +223,15 @@ static enum status open_alignments(struct whom *w, const char *state, struct err
     return names != NULL && w->of != NULL ? STATUS_OK : error_set(err, STATUS_MEMORY, "no memory");
 }
 
-/* As often as it is there. */
+/* As often as it is there, in each section by the form of that one. */
 static size_t places_of(const struct placed *p, const char *id, uint32_t *first)
 {
+    struct placed_at at = {0};
+    uint32_t place;
     size_t n = 0;
 
-    for (uint32_t place = p->file.n; place-- > 0;) {
-        if (!spells(p, place, id))
-            continue;
-        *first = place;
-        n++;
-    }
+    for (*first = UINT32_MAX; (place = placed_next(p, id, strlen(id), &at)) != PLACES_NONE; n++)
+        *first = place < *first ? place : *first;
     return n;
 }
 

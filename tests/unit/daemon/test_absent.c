@@ -19,22 +19,17 @@
 #include <cmocka.h>
 
 #include "tests/lib/scratch.h"
+#include "tests/unit/daemon/kept.h"
 
 enum { HERE = 3 };
 
 /* Rows `a`, `b`, `c` of a table at these of `labelled` places; 0: of common rows. */
 static void keep(const char *name, const uint32_t places[HERE], uint32_t labelled)
 {
-    const uint8_t transcript[32] = {(uint8_t)name[0]};
-    const struct aligned_result r = {name, transcript, places, labelled};
     struct config_align c = {.trim = true};
-    struct error err = {0};
-    struct idlist l;
 
     strcpy(c.table, scratch_write_text("ids.csv", "id\na\nb\nc\n"));
-    assert_int_equal(idlist_read(&l, &c, &err), STATUS_OK);
-    assert_int_equal(aligned_keep(scratch_dir(), &l, &r, &err), STATUS_OK);
-    idlist_deinit(&l);
+    kept_alignment(&c, name, (uint8_t)name[0], places, labelled);
 }
 
 struct world {

@@ -205,8 +205,8 @@ static void test_statements_in_names_and_cells_are_not_done(void **state)
     if (idlist_read(&l, &c, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     assert_int_equal(l.n, 2);
-    assert_int_equal(l.columns, 1);
-    assert_memory_equal(l.text.data, "'; DROP TABLE t; --\n\"); --\n", l.text.len);
+    assert_int_equal(l.keys_n, 1);
+    assert_memory_equal(l.key[0].text.data, "'; DROP TABLE t; --\n\"); --\n", l.key[0].text.len);
     idlist_deinit(&l);
     strcpy(c.key, "z\"; DROP TABLE t; --");
     expect_refused(&c, "no column \"z\"; DROP TABLE t; --\"");

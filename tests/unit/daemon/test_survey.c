@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/scratch.h"
+#include "tests/unit/daemon/kept.h"
 
 static void expect(const struct table *t, const char *name, const char *want)
 {
@@ -35,18 +36,12 @@ static void expect(const struct table *t, const char *name, const char *want)
 
 static void keep(const char *name, const char *key, const char *text)
 {
-    static const uint8_t transcript[32] = {1};
     static const uint32_t places[] = {1, ALIGN_NOWHERE, 0};
-    const struct aligned_result r = {name, transcript, places, 0};
     struct config_align c = {.fold = true};
-    struct error err = {0};
-    struct idlist l;
 
     strcpy(c.key, key);
     strcpy(c.table, scratch_write_text("ids.csv", text));
-    assert_int_equal(idlist_read(&l, &c, &err), STATUS_OK);
-    assert_int_equal(aligned_keep(scratch_dir(), &l, &r, &err), STATUS_OK);
-    idlist_deinit(&l);
+    kept_alignment(&c, name, 1, places, 0);
 }
 
 static void test_it_says_how_many_rows_are_in_an_alignment(void **state)
