@@ -85,6 +85,8 @@ void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
         struct nn_layer l = n->layer[i];
         const float *x = l.x;
 
+        if (l.params == 0)
+            continue;
         for (size_t r = 0; r < n->rows; r += ROWS) {
             const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;
 
