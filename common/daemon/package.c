@@ -8,6 +8,7 @@
 #include "common/config/aggregation.h"
 #include "common/config/task.h"
 #include "common/daemon/package_text.h"
+#include "common/nn/layer.h"
 #include "common/nn/safetensors.h"
 #include "common/nn/safetensors_header.h"
 
@@ -139,6 +140,9 @@ static enum status check_shape(const struct package *p, size_t data_bytes, struc
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
+    for (size_t i = 0; i < spec->layers; i++)
+        if (!layer_kind_of(spec, i)->fits(spec, i))
+            return error_set(err, STATUS_DATA, "its layers are none that follow one another");
     if (p->reach > 0 && !aggregation_of(plan)->polynomial)
         return error_set(err, STATUS_DATA, "its plan cuts embeddings off, and it says otherwise");
     if ((p->made == ACCOUNT_DP) != (p->noise > 0))

@@ -7,6 +7,7 @@
 #include "common/config/task.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
+#include "common/nn/layer.h"
 #include "common/nn/safetensors_header.h"
 
 #include <math.h>
@@ -79,6 +80,48 @@ static enum status pair_float(struct buf *out, const char *key, float value)
     return pair_text(out, key, text);
 }
 
+/* Nets of units alone, and polynomials, say all by their widths: packages of before have no more. */
+static bool has_images(const struct nn_spec *spec)
+{
+    for (size_t i = 0; i < spec->layers; i++)
+        if (spec->layer[i].kind != NN_DENSE && spec->layer[i].kind != NN_POLYNOMIAL)
+            return true;
+    return false;
+}
+
+/* What kind a layer is, and all numbers of its kind, in this order. */
+enum { KIND_NUMBERS = 12, KIND_CHARS = 160 };
+
+static void numbers_of(uint32_t *n[KIND_NUMBERS], struct nn_layer_spec *l, uint32_t *flattens)
+{
+    uint32_t *const all[KIND_NUMBERS] = {
+        &l->shape.channels,    &l->shape.height,      &l->shape.width,     &l->window.size[0],
+        &l->window.size[1],    &l->window.stride[0],  &l->window.stride[1], &l->window.padding[0],
+        &l->window.padding[1], &l->groups,            &l->units,           flattens,
+    };
+
+    memcpy(n, all, sizeof all);
+}
+
+/* A line for each layer. */
+static enum status pair_kinds(struct buf *out, const struct nn_spec *spec)
+{
+    char text[NN_LAYERS_MAX * KIND_CHARS] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < spec->layers; i++) {
+        struct nn_layer_spec l = spec->layer[i];
+        uint32_t flattens = l.flattens, *number[KIND_NUMBERS];
+
+        numbers_of(number, &l, &flattens);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s", layer_kind(l.kind)->name);
+        for (size_t k = 0; k < KIND_NUMBERS && l.kind != NN_DENSE; k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, " %u", *number[k]);
+        n += (size_t)snprintf(text + n, sizeof text - n, "\n");
+    }
+    return pair(out, "layers", text, n);
+}
+
 static enum status pair_layers(struct buf *out, const struct nn_spec *spec)
 {
     char widths[(NN_LAYERS_MAX + 1) * 12] = "", names[NN_LAYERS_MAX * 12] = "";
@@ -98,7 +141,9 @@ static enum status pair_layers(struct buf *out, const struct nn_spec *spec)
         s = pair_float(out, "out_scale", spec->out_scale);
     if (s == STATUS_OK)
         s = pair_number(out, "degree", spec->layer[0].degree);
-    return s == STATUS_OK ? pair_float(out, "x_max", spec->layer[0].x_max) : s;
+    if (s == STATUS_OK)
+        s = pair_float(out, "x_max", spec->layer[0].x_max);
+    return s == STATUS_OK && has_images(spec) ? pair_kinds(out, spec) : s;
 }
 
 /* What a party's columns are, as it would be written by hand (schema_text.h); empty without names.
@@ -377,11 +422,52 @@ static bool read_preparation(struct package *p, const char *text, size_t n)
     return true;
 }
 
+/* One line of pair_kinds; what else it may be is told by writing it again. */
+static bool read_kind(struct nn_layer_spec *l, const char *text)
+{
+    const size_t name = strcspn(text, " \n");
+    uint32_t flattens = 0, *number[KIND_NUMBERS];
+    int kind = 0;
+
+    while (kind < NN_KINDS && (strlen(layer_kind((enum nn_kind)kind)->name) != name ||
+                               strncmp(layer_kind((enum nn_kind)kind)->name, text, name) != 0))
+        kind++;
+    if (kind == NN_KINDS || kind == NN_POLYNOMIAL)
+        return false;
+    *l = (struct nn_layer_spec){.kind = (enum nn_kind)kind};
+    numbers_of(number, l, &flattens);
+    text += name;
+    for (size_t k = 0; k < KIND_NUMBERS && *text == ' '; k++) {
+        char *end;
+        const unsigned long value = strtoul(text + 1, &end, 10);
+
+        if (value > UINT32_MAX)
+            return false;
+        *number[k] = (uint32_t)value;
+        text = end;
+    }
+    l->flattens = flattens == 1;
+    return *text == '\n';
+}
+
+static bool read_kinds(struct nn_spec *spec, const char *text)
+{
+    size_t i = 0;
+
+    for (; i < spec->layers && *text != 0; i++, text = strchr(text, '\n') + 1)
+        if (!read_kind(&spec->layer[i], text))
+            return false;
+    return i == spec->layers && *text == 0 && has_images(spec);
+}
+
 static bool read_layers(struct package *p, const char *key, const char *text)
 {
     struct nn_spec *spec = &p->spec;
     size_t widths;
 
+    if (strcmp(key, "layers") == 0)
+        return spec->layers <= NN_LAYERS_MAX && spec->layer[0].kind == NN_DENSE &&
+               read_kinds(spec, text);
     if (strcmp(key, "widths") == 0) {
         widths = read_widths(spec->width, NN_LAYERS_MAX + 1, text);
         spec->layers = widths - 1;
@@ -464,7 +550,8 @@ static bool read_target(struct package *p, const char *text)
 static bool read_pair(struct package *p, const char *key, const char *text, size_t n)
 {
     static const char *const of_run[] = {"role", "run", "plan", "trail", "epochs", "steps"};
-    static const char *const of_net[] = {"widths", "activations", "out_scale", "degree", "x_max"};
+    static const char *const of_net[] = {"widths", "activations", "out_scale",
+                                         "degree", "x_max",       "layers"};
 
     if (strlen(text) != n) /* a zero byte */
         return false;

@@ -15,10 +15,16 @@ static void clear_broken(struct nn_net *n, float *dx)
     memcpy(n->sound_back, n->sound, n->rows * sizeof *n->sound);
     for (size_t i = 0; i < n->spec.layers; i++)
         sound_look(n->sound_back, n->layer[i].dy, n->rows, n->layer[i].width);
+    for (size_t i = 0; i < n->spec.layers; i++)
+        if (n->layer[i].kind->back_in_made)
+            sound_look(n->sound_back, n->layer[i].made, n->rows, n->layer[i].keeps);
     if (dx != NULL)
         sound_look(n->sound_back, dx, n->rows, n->spec.width[0]);
     for (size_t i = 0; i < n->spec.layers; i++)
         sound_keep(n->layer[i].dy, n->sound_back, n->rows, n->spec.width[i + 1]);
+    for (size_t i = 0; i < n->spec.layers; i++)
+        if (n->layer[i].kind->back_in_made)
+            sound_keep(n->layer[i].made, n->sound_back, n->rows, n->layer[i].keeps);
     if (dx != NULL)
         sound_keep(dx, n->sound_back, n->rows, n->spec.width[0]);
 }

@@ -161,7 +161,7 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 
         for (uint32_t k = 0; k < g.groups; k++)
             gemm_nn_part(l->y + r * l->width + k * g.part_out, l->out, patch + (size_t)k * g.part,
-                         g.patch, l->w + k * g.part_out, l->out, m, g.part_out, g.part);
+                         g.patch, l->w + k * g.part_out, l->out, m, g.part_out, g.part, 0);
     }
     act_forward(l->y, l->b, l->act, l->scale, rows * g.places, l->out);
 }
@@ -187,7 +187,7 @@ static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
         for (uint32_t k = 0; k < g.groups; k++)
             gemm_nn_part(l->scratch + (size_t)k * g.part, g.patch,
                          l->dy + r * l->width + k * g.part_out, l->out,
-                         turned + (size_t)k * g.part * g.part_out, g.part, m, g.part, g.part_out);
+                         turned + (size_t)k * g.part * g.part_out, g.part, m, g.part, g.part_out, 0);
         patches(&c, &l->spec, &g, some);
     }
 }
@@ -215,25 +215,34 @@ static size_t tensors(const struct nn_layer *l)
     return 2;
 }
 
-/* PyTorch has [out][channels of a group][height][width]. */
+static struct layer_tensor bias_of(const struct nn_layer *l)
+{
+    return (struct layer_tensor){.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
+}
+
+/* PyTorch has [out][channels of a group][height][width], of a series without a height. */
+static struct layer_tensor weight_of(const struct nn_layer *l)
+{
+    const uint32_t *size = l->spec.window.size, each = l->spec.shape.channels / l->spec.groups;
+    const size_t count = (size_t)l->in * l->out;
+
+    if (l->spec.shape.height == 1 && size[0] == 1)
+        return (struct layer_tensor){.values = l->w,
+                                     .count = count,
+                                     .rank = 3,
+                                     .shape = {size[1], each, l->out},
+                                     .torch_axis = {2, 1, 0}};
+    return (struct layer_tensor){.values = l->w,
+                                 .count = count,
+                                 .rank = 4,
+                                 .shape = {size[0], size[1], each, l->out},
+                                 .torch_axis = {3, 2, 0, 1}};
+}
+
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
-    const struct nn_window *w = &l->spec.window;
-
-    if (index == 1)
-        return layer_named((struct layer_tensor){.values = l->b,
-                                                 .count = l->out,
-                                                 .rank = 1,
-                                                 .shape = {l->out}},
-                           i, l->module, "bias");
-    return layer_named(
-        (struct layer_tensor){.values = l->w,
-                              .count = (size_t)l->in * l->out,
-                              .rank = 4,
-                              .shape = {w->size[0], w->size[1],
-                                        l->spec.shape.channels / l->spec.groups, l->out},
-                              .torch_axis = {3, 2, 0, 1}},
-        i, l->module, "weight");
+    return index == 0 ? layer_named(weight_of(l), i, l->module, "weight")
+                      : layer_named(bias_of(l), i, l->module, "bias");
 }
 
 const struct layer_kind CONV_LAYER = {

@@ -29,10 +29,10 @@ void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, u
 }
 
 void gemm_nn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
-                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k)
+                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more)
 {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0F, a,
-                dim(lda), b, dim(ldb), 0.0F, c, dim(ldc));
+                dim(lda), b, dim(ldb), more ? 1.0F : 0.0F, c, dim(ldc));
 }
 
 void gemm_tn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,

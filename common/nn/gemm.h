@@ -18,7 +18,7 @@ void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, u
 /* The same of parts of wider matrices, whose rows begin ldc, lda and ldb floats apart; `more`: it is
  * added to what is in c. */
 void gemm_nn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
-                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k);
+                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more);
 void gemm_tn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
                   uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more);
 /* gemm_tn in double precision, added to what is in c. */

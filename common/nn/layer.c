@@ -9,6 +9,7 @@
 #include "common/nn/conv.h"
 #include "common/nn/dense.h"
 #include "common/nn/group_norm.h"
+#include "common/nn/lstm.h"
 #include "common/nn/polynomial.h"
 #include "common/nn/pool.h"
 #include "common/nn/turn.h"
@@ -25,6 +26,7 @@ static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_GROUP_NORM] = &GROUP_NORM_LAYER,
     [NN_ACTIVATION] = &ACTIVATION_LAYER,
     [NN_TURN] = &TURN_LAYER,
+    [NN_LSTM] = &LSTM_LAYER,
 };
 
 const struct layer_kind *layer_kind(enum nn_kind kind)

@@ -53,7 +53,10 @@ struct layer_kind {
     void (*delta)(struct nn_layer *l, bool masked, float *dx, uint32_t rows);
     bool no_dx;     /* dx has to be NULL */
     bool activates; /* applies spec.act; of the others it is NN_ACT_NONE */
-    bool drops;     /* units behind it are left out by spec.dropout */
+    /* delta leaves in l->made what gradients takes, and a row that is not finite has to be cleared
+     * there, too. */
+    bool back_in_made;
+    bool drops; /* units behind it are left out by spec.dropout */
     /* l->dw and l->db of l->dy, or of what it has become.  NULL: there are no weights, and no
      * norm2, tensors and tensor. */
     void (*gradients)(struct nn_layer *l, uint32_t rows);

@@ -343,6 +343,32 @@ const float *nn_net_forward_masked(struct nn_net *n, const float *x, uint32_t ro
     return forward(n, x, rows, true);
 }
 
+uint32_t nn_spec_rows(const struct nn_spec *spec, uint32_t most)
+{
+    enum { IMAGES = 64 };
+
+    for (size_t i = 0; i < spec->layers; i++)
+        if (spec->layer[i].shape.channels > 0)
+            return most < IMAGES ? most : IMAGES;
+    return most;
+}
+
+uint32_t nn_net_forward_all(struct nn_net *n, float *out, const float *x, uint32_t rows)
+{
+    const size_t in = n->spec.width[0], width = n->spec.width[n->spec.layers];
+    uint32_t lost = 0;
+
+    for (uint32_t r = 0; r < rows;) {
+        const uint32_t left = rows - r;
+        const uint32_t some = left < n->spec.rows_max ? left : n->spec.rows_max;
+
+        memcpy(out + r * width, nn_net_forward(n, x + r * in, some), some * width * sizeof *out);
+        lost += nn_net_lost_forward(n);
+        r += some;
+    }
+    return lost;
+}
+
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy)
 {
     backward_deltas(n, dx, dy);

@@ -31,6 +31,7 @@ enum nn_kind {
     NN_GROUP_NORM,
     NN_ACTIVATION,
     NN_TURN,
+    NN_LSTM,
     NN_KINDS
 };
 
@@ -54,6 +55,7 @@ struct nn_layer_spec {
     struct nn_shape shape;   /* of what comes in, where a kind looks at it as an image */
     struct nn_window window; /* of a convolution or pooling */
     uint32_t groups;         /* of channels, in a convolution or normalisation */
+    uint32_t units;          /* of a memory; where y is all of its steps, width x units */
     bool flattens;           /* of a turn: to [channels][height][width], else from it */
 };
 
@@ -164,6 +166,13 @@ void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser 
  * the last backward, before a step (FedBCD, equation (13)).  anchor: as nn_net_copy_params left it
  * at the beginning of the round; mu = 0 changes no bit. */
 void nn_net_pull(struct nn_net *n, const float *anchor, float mu);
+
+/* How many rows at a time a net should be made for that has `most` to compute: all of them, where
+ * its layers are of units; of images some, for they are large. */
+uint32_t nn_spec_rows(const struct nn_spec *spec, uint32_t most);
+/* nn_net_forward of as many rows as there are, `rows_max` at a time: into out (rows x outputs).
+ * Returns how many were not finite. */
+uint32_t nn_net_forward_all(struct nn_net *n, float *out, const float *x, uint32_t rows);
 
 /* Multiplications and additions of one forward + backward, for the decision loop or pool. */
 double nn_net_flops(const struct nn_spec *spec, uint32_t rows);

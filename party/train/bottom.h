@@ -39,6 +39,7 @@ struct party_bottom {
     struct arena arena;
     struct nn_net net;
     uint32_t width, rows_max;
+    float *shown; /* rows_max x P, where the net takes fewer rows at a time: of an evaluation */
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;
