@@ -31,7 +31,8 @@ struct key_value {
 
 /* false when the pool or the list is full, or the text holds a 0 byte. */
 bool key_value_add(struct key_value *v, const char *text, size_t n, bool quoted, int line);
-/* A scalar, or a list of scalars and of maps as above, of a file or grid; false with the line and why it is neither. */
+/* A scalar, or a list of scalars and of maps as above, of a file or grid; false with the line and
+ * why it is neither. */
 bool key_value_read(struct key_value *v, const struct tree *t, int *line, const char **reason);
 /* `[a,b]` becomes a list, anything else one scalar; blanks around items do not count.  false as
  * above. */

@@ -101,8 +101,9 @@ static bool read_argument(struct config_layer *l, bool *given, const char *text,
     const size_t length = equals != NULL ? (size_t)(equals - text) : 0, n = arguments(w);
     size_t i = 0;
 
-    while (equals != NULL && i < n &&
-           (strlen(w->argument[i].name) != length || strncmp(w->argument[i].name, text, length) != 0))
+    while (
+        equals != NULL && i < n &&
+        (strlen(w->argument[i].name) != length || strncmp(w->argument[i].name, text, length) != 0))
         i++;
     if (i >= n)
         return refuse(want, size, "an argument of %s", w->name);
@@ -198,9 +199,14 @@ enum status layers_print(const struct config_layers *l, struct buf *out)
 
 /* Two convolutions, each halved by a pool, and a hidden layer. */
 static const struct config_layer cnn[] = {
-    {LAYERS_CONV2D, {16, 3, 1, 1, 1}}, {LAYERS_RELU, {0}}, {LAYERS_MAXPOOL, {2, 2, 0}},
-    {LAYERS_CONV2D, {32, 3, 1, 1, 1}}, {LAYERS_RELU, {0}}, {LAYERS_MAXPOOL, {2, 2, 0}},
-    {LAYERS_FLATTEN, {0}},             {LAYERS_UNITS, {64}},
+    {LAYERS_CONV2D, {16, 3, 1, 1, 1}},
+    {LAYERS_RELU, {0}},
+    {LAYERS_MAXPOOL, {2, 2, 0}},
+    {LAYERS_CONV2D, {32, 3, 1, 1, 1}},
+    {LAYERS_RELU, {0}},
+    {LAYERS_MAXPOOL, {2, 2, 0}},
+    {LAYERS_FLATTEN, {0}},
+    {LAYERS_UNITS, {64}},
 };
 
 /* What is left of a series after its last step. */

@@ -33,7 +33,13 @@ enum layers_word {
     LAYERS_WORDS
 };
 /* Where a word's arguments are. */
-enum { LAYERS_OUT = 0, LAYERS_KERNEL = 1, LAYERS_STRIDE = 2, LAYERS_PADDING = 3, LAYERS_GROUPS = 4 };
+enum {
+    LAYERS_OUT = 0,
+    LAYERS_KERNEL = 1,
+    LAYERS_STRIDE = 2,
+    LAYERS_PADDING = 3,
+    LAYERS_GROUPS = 4
+};
 enum { LAYERS_POOL_SIZE = 0, LAYERS_POOL_STRIDE = 1, LAYERS_POOL_PADDING = 2 };
 
 struct config_layer {

@@ -80,7 +80,8 @@ static enum status pair_float(struct buf *out, const char *key, float value)
     return pair_text(out, key, text);
 }
 
-/* Nets of units alone, and polynomials, say all by their widths: packages of before have no more. */
+/* Nets of units alone, and polynomials, say all by their widths: packages of before have no more.
+ */
 static bool has_images(const struct nn_spec *spec)
 {
     for (size_t i = 0; i < spec->layers; i++)
@@ -95,9 +96,18 @@ enum { KIND_NUMBERS = 12, KIND_CHARS = 160 };
 static void numbers_of(uint32_t *n[KIND_NUMBERS], struct nn_layer_spec *l, uint32_t *flattens)
 {
     uint32_t *const all[KIND_NUMBERS] = {
-        &l->shape.channels,    &l->shape.height,      &l->shape.width,     &l->window.size[0],
-        &l->window.size[1],    &l->window.stride[0],  &l->window.stride[1], &l->window.padding[0],
-        &l->window.padding[1], &l->groups,            &l->units,           flattens,
+        &l->shape.channels,
+        &l->shape.height,
+        &l->shape.width,
+        &l->window.size[0],
+        &l->window.size[1],
+        &l->window.stride[0],
+        &l->window.stride[1],
+        &l->window.padding[0],
+        &l->window.padding[1],
+        &l->groups,
+        &l->units,
+        flattens,
     };
 
     memcpy(n, all, sizeof all);

@@ -101,8 +101,7 @@ static void one_patch(const struct copy *c, const struct nn_layer_spec *of,
     window_inside(&top, &bottom, &from_y, w, 0, i, of->shape.height);
     window_inside(&left, &right, &from_x, w, 1, j, of->shape.width);
     for (uint32_t a = top; a < bottom; a++) {
-        const size_t image =
-            ((size_t)(from_y + a - top) * of->shape.width + from_x) * channels;
+        const size_t image = ((size_t)(from_y + a - top) * of->shape.width + from_x) * channels;
         const size_t row = at + ((size_t)a * w->size[1] + left) * each;
 
         if (g->groups == 1) {
@@ -185,9 +184,9 @@ static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
         const struct copy c = {.patch = l->scratch, .to = dx + r * in};
 
         for (uint32_t k = 0; k < g.groups; k++)
-            gemm_nn_part(l->scratch + (size_t)k * g.part, g.patch,
-                         l->dy + r * l->width + k * g.part_out, l->out,
-                         turned + (size_t)k * g.part * g.part_out, g.part, m, g.part, g.part_out, 0);
+            gemm_nn_part(
+                l->scratch + (size_t)k * g.part, g.patch, l->dy + r * l->width + k * g.part_out,
+                l->out, turned + (size_t)k * g.part * g.part_out, g.part, m, g.part, g.part_out, 0);
         patches(&c, &l->spec, &g, some);
     }
 }

@@ -69,8 +69,7 @@ static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t ind
                                    .rank = 2,
                                    .shape = {l->in, l->out},
                                    .torch_axis = {1, 0}};
-    const struct layer_tensor b = {
-        .values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
+    const struct layer_tensor b = {.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
 
     return index == 0 ? layer_named(w, i, l->module, "weight")
                       : layer_named(b, i, l->module, "bias");

@@ -15,8 +15,8 @@
 void gemm_nn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
 /* c (m x n) = a' b for a (k x m), b (k x n) */
 void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
-/* The same of parts of wider matrices, whose rows begin ldc, lda and ldb floats apart; `more`: it is
- * added to what is in c. */
+/* The same of parts of wider matrices, whose rows begin ldc, lda and ldb floats apart; `more`: it
+ * is added to what is in c. */
 void gemm_nn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
                   uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more);
 void gemm_tn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,

@@ -145,8 +145,8 @@ CLONES static void back(float *restrict dx, const float *restrict dy, const floa
 
     for (size_t p = 0; p < places; p++, x += channels, dy += channels, dx += channels)
         for (size_t c = 0; c < channels; c++)
-            dx[c] = factor[c] * (w[c] * dy[c] - means[c] -
-                                 (x[c] * factor[c] + summand[c]) * products[c]);
+            dx[c] = factor[c] *
+                    (w[c] * dy[c] - means[c] - (x[c] * factor[c] + summand[c]) * products[c]);
 }
 
 static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
@@ -189,11 +189,10 @@ static size_t tensors(const struct nn_layer *l)
 
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
-    return layer_named((struct layer_tensor){.values = index == 0 ? l->w : l->b,
-                                             .count = l->out,
-                                             .rank = 1,
-                                             .shape = {l->out}},
-                       i, l->module, index == 0 ? "weight" : "bias");
+    return layer_named(
+        (struct layer_tensor){
+            .values = index == 0 ? l->w : l->b, .count = l->out, .rank = 1, .shape = {l->out}},
+        i, l->module, index == 0 ? "weight" : "bias");
 }
 
 const struct layer_kind GROUP_NORM_LAYER = {

@@ -104,8 +104,7 @@ static void show(struct nn_layer *l, const struct memory *m, uint32_t rows)
     const size_t skip = l->width == m->units ? (size_t)(m->steps - 1) * m->units : 0;
 
     for (size_t r = 0; r < rows; r++) {
-        memcpy(l->y + r * l->width, l->made + r * m->row + m->h + skip,
-               l->width * sizeof *l->y);
+        memcpy(l->y + r * l->width, l->made + r * m->row + m->h + skip, l->width * sizeof *l->y);
         for (size_t k = 0; k < l->width && l->scale != 1.0F; k++)
             l->y[r * l->width + k] *= l->scale;
     }
@@ -135,7 +134,8 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
     show(l, &m, rows);
 }
 
-/* dh is there, and dc of the step after; gates become their gradients, dc that of the step before. */
+/* dh is there, and dc of the step after; gates become their gradients, dc that of the step before.
+ */
 static void back_row(float *gate, float *dc, const float *dh, const float *c, const float *before,
                      size_t units)
 {
@@ -241,8 +241,7 @@ static size_t tensors(const struct nn_layer *l)
 
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
-    static const char *const names[] = {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0",
-                                        "bias_hh_l0"};
+    static const char *const names[] = {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"};
     const uint32_t in = index == 0 ? l->spec.shape.channels : l->spec.units;
     struct layer_tensor t = {.values = index == 0 ? l->w : l->w + (l->in - in) * (size_t)l->out,
                              .count = (size_t)in * l->out,
@@ -251,10 +250,8 @@ static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t ind
                              .torch_axis = {1, 0}};
 
     if (index >= 2)
-        t = (struct layer_tensor){.values = l->b + (index - 2) * l->out,
-                                  .count = l->out,
-                                  .rank = 1,
-                                  .shape = {l->out}};
+        t = (struct layer_tensor){
+            .values = l->b + (index - 2) * l->out, .count = l->out, .rank = 1, .shape = {l->out}};
     return layer_named(t, i, l->module, names[index]);
 }
 

@@ -1,7 +1,9 @@
-/* lstm.h -- a long short-term memory over a series (Hochreiter & Schmidhuber 1997, with forget gates).
+/* lstm.h -- a long short-term memory over a series (Hochreiter & Schmidhuber 1997, with forget
+ * gates).
  *
  * i, f, o = sigmoid and g = tanh of x_t W + h_{t-1} U + b + b'; c_t = f c_{t-1} + i g;
- * h_t = o tanh(c_t), from zeros (PyTorch's LSTM of one layer).  y is h of all steps, or of the last.
+ * h_t = o tanh(c_t), from zeros (PyTorch's LSTM of one layer).  y is h of all steps, or of the
+ * last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

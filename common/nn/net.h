@@ -93,7 +93,7 @@ struct nn_layer {
     float *dw, *db; /* gradients of the last backward */
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
     float *y;       /* rows_max x width: activations of the last forward */
-    float *dy;      /* the same: after backward, the gradient for what the activation was taken of */
+    float *dy; /* the same: after backward, the gradient for what the activation was taken of */
     /* What the product of the last forward was taken of: what came in, or what the layer made of
      * that in its own memory (`made`: rows_max x keeps; NULL where it keeps nothing). */
     const float *x;

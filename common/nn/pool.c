@@ -146,10 +146,8 @@ static void avg_forward(struct nn_layer *l, const float *x, uint32_t rows)
     l->x = x;
     memset(l->y, 0, rows * l->width * sizeof *l->y);
     for (size_t r = 0; r < rows; r++) {
-        const struct pass p = {.element = add_share,
-                               .x = x + r * in,
-                               .y = l->y + r * l->width,
-                               .share = share_of(l)};
+        const struct pass p = {
+            .element = add_share, .x = x + r * in, .y = l->y + r * l->width, .share = share_of(l)};
 
         walk(&p, &l->spec);
     }

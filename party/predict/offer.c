@@ -235,7 +235,8 @@ static enum status make_net(struct party_predict *p)
     spec.rows_max = nn_spec_rows(&spec, batch);
     spec.optimizer = NN_SGD;
     shown = spec.rows_max < batch ? (size_t)batch * p->plan.model.embedding : 0;
-    s = arena_init(&p->arena, nn_net_bytes(&spec) + ((size_t)batch * m->cols + shown) * sizeof *p->x +
+    s = arena_init(&p->arena, nn_net_bytes(&spec) +
+                                  ((size_t)batch * m->cols + shown) * sizeof *p->x +
                                   3 * (size_t)batch * sizeof *p->round.row + (size_t)WIRE_TAGS_MAX +
                                   PREDICT_CHECK_MAX + 9 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
@@ -248,7 +249,8 @@ static enum status make_net(struct party_predict *p)
     p->check = arena_alloc(&p->arena, (size_t)WIRE_TAGS_MAX + PREDICT_CHECK_MAX, 1);
     if (shown > 0)
         p->shown = arena_alloc(&p->arena, shown, sizeof *p->shown);
-    CHECK((shown == 0 || p->shown != NULL) && p->x != NULL && p->round.row != NULL && p->round.charged != NULL && p->check != NULL);
+    CHECK((shown == 0 || p->shown != NULL) && p->x != NULL && p->round.row != NULL &&
+          p->round.charged != NULL && p->check != NULL);
     return package_weights(m, &p->net, p->error);
 }
 

@@ -50,8 +50,7 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
                                    .x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN)};
         spec.width[1] = p->model.embedding;
     } else {
-        const enum status s =
-            party_layers(&spec, config, features, p->model.embedding, err);
+        const enum status s = party_layers(&spec, config, features, p->model.embedding, err);
 
         if (s != STATUS_OK)
             return s;
@@ -279,8 +278,7 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
 
     CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
     if (b->shown != NULL) {
-        b->cut.lost +=
-            nn_net_forward_all(&b->net, b->shown, t->x + (size_t)first * t->cols, n);
+        b->cut.lost += nn_net_forward_all(&b->net, b->shown, t->x + (size_t)first * t->cols, n);
         h = b->shown;
     } else {
         h = nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);

@@ -25,8 +25,8 @@ static enum status check_columns(const struct party_setup *setup, const struct p
 static bool same_layer(const struct nn_layer_spec *a, const struct nn_layer_spec *b)
 {
     return a->kind == b->kind && a->degree == b->degree && a->groups == b->groups &&
-           a->units == b->units &&
-           a->flattens == b->flattens && memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 &&
+           a->units == b->units && a->flattens == b->flattens &&
+           memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 &&
            memcmp(&a->window, &b->window, sizeof a->window) == 0;
 }
 

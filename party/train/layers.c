@@ -150,10 +150,10 @@ static enum status pool(struct stack *s, const struct config_layer *item)
 
     if (st != STATUS_OK)
         return st;
-    of.window = item->word == LAYERS_GLOBALPOOL
-                    ? (struct nn_window){{s->shape.height, s->shape.width}, {1, 1}, {0, 0}}
-                    : window_of(s, a[LAYERS_POOL_SIZE], a[LAYERS_POOL_STRIDE],
-                                a[LAYERS_POOL_PADDING]);
+    of.window =
+        item->word == LAYERS_GLOBALPOOL
+            ? (struct nn_window){{s->shape.height, s->shape.width}, {1, 1}, {0, 0}}
+            : window_of(s, a[LAYERS_POOL_SIZE], a[LAYERS_POOL_STRIDE], a[LAYERS_POOL_PADDING]);
     return window(s, &of, 0);
 }
 
@@ -232,8 +232,7 @@ static enum nn_act activation_of(enum plan_activation a)
 static enum status add_item(struct stack *s, const struct config_layer *item)
 {
     switch (item->word) {
-    case LAYERS_UNITS:
-        return units(s, item->argument[0], activation_of(s->config->activation));
+    case LAYERS_UNITS: return units(s, item->argument[0], activation_of(s->config->activation));
     case LAYERS_CONV2D:
     case LAYERS_CONV1D: return convolution(s, item);
     case LAYERS_MAXPOOL:
@@ -261,17 +260,16 @@ static enum status begin(struct stack *s, uint32_t features)
     s->form = w->n == 2 ? SERIES : PLANAR;
     s->shape = w->n == 2 ? (struct nn_shape){w->width[1], 1, w->width[0]}
                          : (struct nn_shape){w->width[0], w->width[1], w->width[2]};
-    if (shape_values(&s->shape) == features)
+    if (features > 0 && shape_values(&s->shape) == features)
         return STATUS_OK;
-    snprintf(s->item, sizeof s->item, "data.shape");
     show(s, s->item, sizeof s->item);
     return error_set(s->err, STATUS_CONFIG,
                      "data.shape: a row is said to be %s, and this party's columns give %u values",
                      s->item, features);
 }
 
-enum status party_layers(struct nn_spec *spec, const struct config_party *config,
-                         uint32_t features, uint32_t outputs, struct error *err)
+enum status party_layers(struct nn_spec *spec, const struct config_party *config, uint32_t features,
+                         uint32_t outputs, struct error *err)
 {
     struct stack s = {.spec = spec, .config = config, .form = FLAT, .err = err};
     enum status st;

@@ -30,8 +30,7 @@ static enum status build(const struct plan_widths *shape, const char *const *ite
     for (; *items != NULL; items++) {
         const struct key_value_item item = {.text = *items, .map = strchr(*items, ' ') != NULL};
 
-        assert_true(
-            layers_read(&config.layers.item[config.layers.n++], &item, want, sizeof want));
+        assert_true(layers_read(&config.layers.item[config.layers.n++], &item, want, sizeof want));
     }
     spec = (struct nn_spec){.out_scale = 1, .rows_max = 2};
     *err = (struct error){0};
@@ -42,11 +41,17 @@ static enum status build(const struct plan_widths *shape, const char *const *ite
     build(&(const struct plan_widths)shape, (const char *const[]){__VA_ARGS__, NULL}, features, err)
 #define IMAGE(c, h, w)                                                                             \
     {                                                                                              \
-        3, { c, h, w }                                                                             \
+        3,                                                                                         \
+        {                                                                                          \
+            c, h, w                                                                                \
+        }                                                                                          \
     }
 #define SERIES(t, c)                                                                               \
     {                                                                                              \
-        2, { t, c }                                                                                \
+        2,                                                                                         \
+        {                                                                                          \
+            t, c                                                                                   \
+        }                                                                                          \
     }
 #define FLAT                                                                                       \
     {                                                                                              \
@@ -61,8 +66,8 @@ static void assert_kinds(const char *names)
         const size_t n = strlen(is);
 
         assert_true(layer_kind_of(&spec, i)->fits(&spec, i));
-        snprintf(is + n, sizeof is - n, "%s%s %u", i > 0 ? ", " : "",
-                 layer_kind_of(&spec, i)->name, spec.width[i + 1]);
+        snprintf(is + n, sizeof is - n, "%s%s %u", i > 0 ? ", " : "", layer_kind_of(&spec, i)->name,
+                 spec.width[i + 1]);
     }
     assert_string_equal(is, names);
 }
@@ -78,12 +83,12 @@ static void test_each_layer_takes_the_shape_of_the_one_before(void **state)
     assert_kinds("turn 144, conv 192, max_pool 48, group_norm 48, avg_pool 4, turn 4, dense 16, "
                  "dense 5");
     assert_true(spec.act[1] == NN_ACT_RELU && spec.act[6] == NN_ACT_RELU);
-    assert_int_equal(BUILD(IMAGE(1, 8, 6), 48, &err, "conv2d out=2 kernel=5 stride=2", "maxpool 2",
+    assert_int_equal(BUILD(IMAGE(1, 8, 8), 64, &err, "conv2d out=2 kernel=5 stride=2", "maxpool 2",
                            "tanh", "flatten"),
                      STATUS_OK);
-    assert_kinds("conv 4, max_pool 2, activation 2, turn 2, dense 5");
-    assert_int_equal(BUILD(SERIES(10, 3), 30, &err, "conv1d out=4 kernel=3", "avgpool 2", "flatten"),
-                     STATUS_OK);
+    assert_kinds("conv 8, max_pool 2, activation 2, turn 2, dense 5");
+    assert_int_equal(
+        BUILD(SERIES(10, 3), 30, &err, "conv1d out=4 kernel=3", "avgpool 2", "flatten"), STATUS_OK);
     assert_kinds("conv 32, avg_pool 16, turn 16, dense 5");
     assert_int_equal(BUILD(SERIES(10, 3), 30, &err, "lstm units=4 whole=1", "lstm 6"), STATUS_OK);
     assert_kinds("lstm 40, lstm 6, dense 5");

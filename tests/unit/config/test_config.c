@@ -287,7 +287,7 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
             party.preset = PRESET_NONE;
         } else /* fedvs alone would want a polynomial */
             party.policy.aggregation[AGGREGATION_MASKED] = true;
-        if (party.preset == PRESET_NONE || party.train == TRAIN_FROZEN) /* no units, perhaps */
+        if (party.preset != PRESET_CNN || party.train == TRAIN_FROZEN) /* no units, perhaps */
             party.dropout = 0;
         if (party.train != TRAIN_DP || party.noise == 0)
             party.noise = party.train == TRAIN_DP ? 1 : 0;

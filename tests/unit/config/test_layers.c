@@ -14,9 +14,9 @@ static struct config_party party;
 
 static enum status load(const char *set, struct error *err)
 {
-    const char *const sets[] = {"name=p1",           "server=127.0.0.1:1", "roster=r",
-                                "state=s",           "identity.cert=c",    "identity.key=k",
-                                "identity.ca=a",     "data.train=t",       set};
+    const char *const sets[] = {
+        "server=127.0.0.1:1", "roster=r",      "state=s",      "identity.cert=c",
+        "identity.key=k",     "identity.ca=a", "data.train=t", set};
 
     *err = (struct error){0};
     return config_load_party(&party, NULL, sets, sizeof sets / sizeof *sets, err);
@@ -67,7 +67,7 @@ static void test_what_is_no_layer_is_refused_in_words(void **state)
         {"model.layers=[{64: 1}]", "a layer: a number of units, or one of conv2d"},
         {"model.layers=[0]", "a whole number in [1, 65536]"},
         {"policy.aggregations=[{masked: 1}]", "a list of single values"},
-        {"data.shape=[5]", "data.shape: must be [C, H, W], [T, C] or []"},
+        {"data.shape=[5]", "must be [C, H, W], [T, C] or []"},
     };
     struct error err;
 

@@ -18,8 +18,20 @@
 
 enum { ROWS = 3, VALUES_MAX = ROWS * 112, WEIGHTS_MAX = 512 };
 
-#define WINDOW(size, stride, padding) {{size, size}, {stride, stride}, {padding, padding}}
-#define LINE(size, stride, padding) {{1, size}, {1, stride}, {0, padding}}
+#define WINDOW(size, stride, padding)                                                              \
+    {                                                                                              \
+        {size, size}, {stride, stride},                                                            \
+        {                                                                                          \
+            padding, padding                                                                       \
+        }                                                                                          \
+    }
+#define LINE(size, stride, padding)                                                                \
+    {                                                                                              \
+        {1, size}, {1, stride},                                                                    \
+        {                                                                                          \
+            0, padding                                                                             \
+        }                                                                                          \
+    }
 
 struct trial {
     json_t *golden, *of;
@@ -77,7 +89,8 @@ static void write_file(struct buf *out, const json_t *tensors)
 
     buf_init(&data, 1 << 20);
     assert_int_equal(buf_append(out, &length, sizeof length), STATUS_OK);
-    json_array_foreach(tensors, i, t) {
+    json_array_foreach(tensors, i, t)
+    {
         const size_t begin = data.len;
         char *shape = json_dumps(json_object_get(t, "shape"), JSON_COMPACT);
         float values[WEIGHTS_MAX];
@@ -207,8 +220,7 @@ static void test_a_net_of_series_is_that_of_pytorch(void **state)
 
 static void test_a_net_of_memories_is_that_of_pytorch(void **state)
 {
-    struct nn_spec spec = {
-        .layers = 3, .width = {18, 24, 5, 2}, .out_scale = 1, .rows_max = ROWS};
+    struct nn_spec spec = {.layers = 3, .width = {18, 24, 5, 2}, .out_scale = 1, .rows_max = ROWS};
 
     (void)state;
     spec.layer[0] = (struct nn_layer_spec){.kind = NN_LSTM, .shape = {3, 1, 6}, .units = 4};
