@@ -21,7 +21,7 @@ say = $(if $(V),,@echo '$(1)' &&)
 # --- packages (Debian 12) -------------------------------------------------------------------------
 
 PACKAGES := gcc libc6-dev libuv1-dev libprotobuf-c-dev protobuf-c-compiler libssl-dev \
-            libsodium-dev libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev \
+            libsodium-dev libdecaf-dev libopenblas-dev libyaml-dev libjansson-dev libsqlite3-dev \
             libmicrohttpd-dev zlib1g-dev libutf8proc-dev libzstd-dev libpq-dev unixodbc-dev
 TEST_PACKAGES  := libcmocka-dev openssl procps python3 python3-numpy iproute2 nftables gnuplot-nox \
                   postgresql libsqliteodbc
@@ -45,9 +45,9 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
             -fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) \
             $(if $(COVER),--coverage)
 CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. \
-            -I$(BUILD)/gen -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
+            -I$(BUILD)/gen -isystem /usr/include/decaf -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
-LDLIBS   := -lssl -lcrypto -lsodium -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lutf8proc \
+LDLIBS   := -lssl -lcrypto -lsodium -ldecaf -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lutf8proc \
             -lmicrohttpd -lopenblas -lz -lzstd -lpq -lodbc -lm -lpthread
 BENCH_LIBS_gauss := -lgsl -lgslcblas
 BENCH_LIBS_pbm := -lgsl -lgslcblas

@@ -54,11 +54,12 @@ struct raising {
 /* One block, or a part of it at the end. */
 static bool raise_block(const struct raising *r, size_t block)
 {
-    const size_t end = (block + 1) * BLOCK < r->n ? (block + 1) * BLOCK : r->n;
-    uint8_t point[GROUP_BYTES], *sum = r->sums + block * GROUP_BYTES;
+    const size_t begin = block * BLOCK, end = begin + BLOCK < r->n ? begin + BLOCK : r->n;
+    const uint8_t *summed = r->rows != NULL ? r->to : r->from;
+    uint8_t point[GROUP_BYTES];
     bool good = true;
 
-    for (size_t i = block * BLOCK; i < end && good; i++) {
+    for (size_t i = begin; i < end && good; i++) {
         const uint8_t *p = r->rows != NULL ? point : r->from + i * GROUP_BYTES;
         uint8_t *to = r->key != NULL ? r->to + i * GROUP_BYTES : NULL;
 
@@ -67,13 +68,10 @@ static bool raise_block(const struct raising *r, size_t block)
                               ALIGN_ROW_BYTES) == STATUS_OK;
         if (good)
             good = r->key != NULL ? group_raise(to, r->key, p) : group_is_point(p);
-        if (i == block * BLOCK)
-            memcpy(sum, r->rows != NULL ? to : p, GROUP_BYTES);
-        else if (good) /* a point may stand beside its opposite; only the end may not be nothing */
-            good = group_sum(sum, sum, r->rows != NULL ? to : p);
     }
     secret_wipe(point, sizeof point);
-    return good;
+    /* A point may stand beside its opposite; only the end may not be nothing. */
+    return good && group_sum(r->sums + block * GROUP_BYTES, summed + begin * GROUP_BYTES, end - begin);
 }
 
 static void raise_range(void *owner, size_t from, size_t to)
@@ -94,14 +92,13 @@ static size_t blocks_of(size_t n)
 /* Sums of blocks to one, onto what there is in *any. */
 static bool fold(uint8_t sum[GROUP_BYTES], bool *any, const uint8_t *sums, size_t blocks)
 {
-    for (size_t b = 0; b < blocks; b++) {
-        if (!*any)
-            memcpy(sum, sums + b * GROUP_BYTES, GROUP_BYTES);
-        else if (!group_sum(sum, sum, sums + b * GROUP_BYTES))
-            return false;
-        *any = true;
-    }
-    return true;
+    uint8_t both[2 * GROUP_BYTES];
+    bool good = group_sum(both + GROUP_BYTES, sums, blocks);
+
+    memcpy(both, sum, GROUP_BYTES);
+    good = good && group_sum(sum, *any ? both : both + GROUP_BYTES, *any ? 2 : 1);
+    *any = true;
+    return good;
 }
 
 bool align_sum(uint8_t sum[GROUP_BYTES], const uint8_t *points, size_t n, unsigned threads)

@@ -1,4 +1,4 @@
-/* group.c -- ristretto255, by libsodium.
+/* group.c -- ristretto255, by libsodium; long sums by libdecaf, which keeps points as they are added.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/group.h"
@@ -7,6 +7,7 @@
 #include "common/base/public.h"
 #include "common/crypto/secret.h"
 
+#include <decaf/point_255.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -120,15 +121,25 @@ bool group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES
     return public_bit(crypto_scalarmult_ristretto255_base(out, scalar) == 0);
 }
 
-bool group_sum(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES], const uint8_t b[GROUP_BYTES])
+bool group_sum(uint8_t out[GROUP_BYTES], const uint8_t *points, size_t n)
 {
-    return is_short(a) && is_short(b) && crypto_core_ristretto255_add(out, a, b) == 0;
+    decaf_255_point_t sum, point;
+    decaf_bool_t good = DECAF_TRUE;
+
+    decaf_255_point_copy(sum, decaf_255_point_identity);
+    for (size_t i = 0; i < n; i++) {
+        good &= (decaf_bool_t)decaf_255_point_decode(point, points + i * GROUP_BYTES, DECAF_TRUE);
+        decaf_255_point_add(sum, sum, point);
+    }
+    decaf_255_point_encode(out, sum);
+    return public_bit(good == DECAF_TRUE);
 }
 
 /* Of two canonical encodings; the identity among them is left to whoever has let it in. */
 bool group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES], const uint8_t b[GROUP_BYTES])
 {
-    return group_sum(out, a, b) && memcmp(out, identity, sizeof identity) != 0;
+    return is_short(a) && is_short(b) && crypto_core_ristretto255_add(out, a, b) == 0 &&
+           memcmp(out, identity, sizeof identity) != 0;
 }
 
 bool group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],

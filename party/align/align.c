@@ -217,12 +217,22 @@ static void start(void *state)
 
 /* --- it is played --- */
 
+static uint64_t patience_ms(const void *state)
+{
+    const struct party_align *p = state;
+
+    return p->known ? 2 * (uint64_t)p->about.patience_ms : 0;
+}
+
+/* Patience is for each step, not for all of them. */
 static enum party_next message(void *state, struct actions *a, const struct wire_msg *m)
 {
     struct party_align *p = state;
 
-    if (m->kind == WIRE_BATCH)
+    if (m->kind == WIRE_BATCH) {
+        actions_add(a, ACTION_ARM)->after_ms = patience_ms(p);
         return align_take_batch(p, a, &m->batch) == STATUS_OK ? PARTY_WAIT : PARTY_REFUSE;
+    }
     error_set(p->error, STATUS_PROTOCOL, "the server sent %s in an alignment",
               wire_kind_name(m->kind));
     return PARTY_REFUSE;
@@ -256,13 +266,6 @@ static enum party_next timer(void *state, bool connected)
     (void)state;
     (void)connected;
     return PARTY_FAIL;
-}
-
-static uint64_t patience_ms(const void *state)
-{
-    const struct party_align *p = state;
-
-    return p->known ? 2 * (uint64_t)p->about.patience_ms : 0;
 }
 
 /* --- its end --- */

@@ -50,6 +50,7 @@ FOREIGN = {
                   'tests/lib/openssl_mem.c', 'tests/sim/test_shortage.c',
                   'tests/fuzz/fuzz_certificate.c', 'tests/bench/*'),
     'sodium.h': ('common/crypto/group.c', 'common/crypto/siphash.c', 'tests/unit/crypto/*'),
+    'decaf/point_255.h': ('common/crypto/group.c',),
     'cblas.h': ('common/nn/gemm.c', 'tests/bench/*'),
     'yaml.h': ('common/config/tree.c',),
     'jansson.h': ('common/metrics/report_json.*', 'common/metrics/json_file.*', 'server/queue.c',

@@ -13,6 +13,7 @@
 #include "tests/interference/pair.h"
 #include "tests/interference/plan.h"
 #include "tests/interference/play.h"
+#include "tests/lib/instrumented.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,12 +30,7 @@ enum { FIRST = 1, SHOW = 3 };
 enum { HANGS_S = 120, BATCH = 2000 };
 enum { AGGREGATIONS = 4, BOTTOMS = 3, VIEWS = 2, STRAGGLERS = 3 };
 
-/* Instrumented code is many times slower: there a sample says enough. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { ONE_OF = 20 };
-#else
-enum { ONE_OF = 1 };
-#endif
+enum { ONE_OF = INSTRUMENTED ? 20 : 1 };
 
 /* What children leave to their parent. */
 struct board {

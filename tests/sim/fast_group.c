@@ -94,12 +94,16 @@ static bool is_encoding(const uint8_t p[GROUP_BYTES])
     return __wrap_group_is_point(p) || memcmp(p, identity, sizeof identity) == 0;
 }
 
-bool __wrap_group_sum(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
-                      const uint8_t b[GROUP_BYTES])
+bool __wrap_group_sum(uint8_t out[GROUP_BYTES], const uint8_t *points, size_t n)
 {
-    const bool good = is_encoding(a) && is_encoding(b);
+    uint64_t sum = 0;
+    bool good = true;
 
-    (void)put(out, fp61_add(number(a), number(b)));
+    for (size_t i = 0; i < n; i++) {
+        good = good && is_encoding(points + i * GROUP_BYTES);
+        sum = fp61_add(sum, number(points + i * GROUP_BYTES));
+    }
+    (void)put(out, sum);
     return good;
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "party/core.h"
 #include "server/parts.h"
+#include "tests/lib/instrumented.h"
 #include "tests/sim/flight.h"
 
 #include <limits.h>
@@ -446,12 +447,7 @@ enum mis_end mis_run(struct mis *m)
 
 /* --- many of them --- */
 
-/* Instrumented code is many times slower: there a sample says enough. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { EVERY = 7 };
-#else
-enum { EVERY = 1 };
-#endif
+enum { EVERY = INSTRUMENTED ? 29 : 1 };
 
 void mis_expect(struct mis_tally *t, struct mis *m, unsigned may)
 {

@@ -97,6 +97,22 @@ static void test_everybody_has_the_common_rows_in_one_order(void **state)
     }
 }
 
+/* Each step well within patience, all of them far beyond it. */
+static void test_patience_is_for_a_step_and_not_for_all(void **state)
+{
+    struct sim *s = aligned_common(NULL);
+
+    (void)state;
+    sim_rule(s, (struct sim_rule){.act = SIM_DELAY,
+                                  .from = SIM_SERVER,
+                                  .party = SIM_ANY,
+                                  .kind = WIRE_BATCH,
+                                  .us = 1500000});
+    aligned_play(s, 1, false);
+    expect_aligned(s);
+    sim_free(s);
+}
+
 /* --- what is sent --- */
 
 /* Other ids, of which as many are common: all that anybody says has the same kinds, order and
@@ -422,6 +438,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everybody_has_the_common_rows_in_one_order),
+        cmocka_unit_test(test_patience_is_for_a_step_and_not_for_all),
         cmocka_unit_test(test_what_is_sent_hangs_on_sizes_alone),
         cmocka_unit_test(test_nothing_that_a_party_sends_is_seen_twice),
         cmocka_unit_test(test_a_policy_bounds_what_others_may_list),

@@ -12,6 +12,7 @@
 #include "common/crypto/digest.h"
 #include "server/parts.h"
 #include "tests/sim/standing.h"
+#include "tests/lib/instrumented.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -26,12 +27,7 @@
 enum { PARTIES = 3, COMMON = 4, SEEN_MAX = 1 << 13, MESSAGES_MIN = 100 };
 #define HOUR_US UINT64_C(3600000000)
 
-/* Instrumented code is many times slower: there a sample says enough. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { ONE_OF = 7 };
-#else
-enum { ONE_OF = 1 };
-#endif
+enum { ONE_OF = INSTRUMENTED ? 7 : 1 };
 
 static const uint64_t ids[PARTIES + 1][ALIGNING_MAX] = {
     {5, 1, 9, 3, 7, 2, 8}, {9, 2, 4, 1, 8}, {8, 1, 2, 9, 3, 6}, {2, 9, 10, 8, 1, 11}};

@@ -2,6 +2,7 @@
  * the model of an undisturbed one.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/lib/instrumented.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/sim.h"
 
@@ -13,7 +14,7 @@
 #include <cmocka.h>
 
 #define HOUR_US 3600000000ull
-enum { PARTIES = 3 };
+enum { PARTIES = 3, STEP_US = INSTRUMENTED ? 3500 : 500 };
 
 static struct sim_options three(void)
 {
@@ -58,14 +59,14 @@ static struct models undisturbed(const struct sim_options *o, uint64_t *us)
     return m;
 }
 
-/* One death at each half millisecond of the run, of each process in turn. */
+/* One death at each step of the run's time, of each process in turn. */
 static void dies_whenever(const struct sim_options *o)
 {
     uint64_t length_us;
     struct models want = undisturbed(o, &length_us), got;
 
     for (int who = SIM_SERVER; who < PARTIES; who++) {
-        for (uint64_t us = 500; us < length_us + 2000; us += 500) {
+        for (uint64_t us = 500; us < length_us + 2000; us += STEP_US) {
             struct sim *s = sim_new(o);
             char when[32];
 
@@ -178,7 +179,7 @@ static void test_a_checkpoint_of_lost_steps_is_as_good_as_none(void **state)
     o.checkpoint_rounds = 1;
     o.keep_us = 20000;
     o.unseeded = true;
-    for (uint64_t us = 30000; us < 60000; us += 500) {
+    for (uint64_t us = 30000; us < 60000; us += STEP_US) {
         for (size_t i = 0; i < sizeof later_us / sizeof *later_us; i++) {
             struct sim *s = sim_new(&o);
 

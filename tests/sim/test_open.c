@@ -6,6 +6,7 @@
 #include "party/core.h"
 #include "server/serve/waiting.h"
 #include "tests/sim/standing.h"
+#include "tests/lib/instrumented.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
@@ -22,12 +23,7 @@
 
 enum { PARTIES = 3, ROWS = 12, BATCH = 4, OUTPUTS_MAX = 2, IDLE_MS = 5000, SOON_US = 2000000 };
 
-/* Instrumented code is many times slower: there a sample says enough. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { ONE_OF = 7 };
-#else
-enum { ONE_OF = 1 };
-#endif
+enum { ONE_OF = INSTRUMENTED ? 7 : 1 };
 
 static const char *const fixed[] = {"protocol.encoding=fixed", NULL};
 static const char *const coded[] = {"protocol.encoding=fixed", "protocol.aggregation=coded",

@@ -5,6 +5,7 @@
  */
 #include "party/core.h"
 #include "tests/sim/standing.h"
+#include "tests/lib/instrumented.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
@@ -21,12 +22,7 @@
 
 enum { PARTIES = 3, ROWS = 6, BATCH = 2, OUTPUTS_MAX = 2, TABLES = 2, MESSAGES_MIN = 27 };
 
-/* Instrumented code is many times slower: there a sample says enough. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { ONE_OF = 11 };
-#else
-enum { ONE_OF = 1 };
-#endif
+enum { ONE_OF = INSTRUMENTED ? 11 : 1 };
 
 /* How a process dies, and how the others hear of it. */
 enum manner { AT_ONCE, LAST_WORDS, UNHEARD, AWAY_FOR_LONG, FOR_AN_HOUR, MANNERS };

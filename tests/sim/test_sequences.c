@@ -11,6 +11,7 @@
  */
 #include "party/core.h"
 #include "tests/sim/played.h"
+#include "tests/lib/instrumented.h"
 #include "tests/sim/world.h"
 
 #include <math.h>
@@ -24,12 +25,7 @@
 
 #include <cmocka.h>
 
-/* Instrumented code is many times slower: there a sample says enough. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SEQUENCES = 50 };
-#else
-enum { SEQUENCES = 1000 };
-#endif
+enum { SEQUENCES = INSTRUMENTED ? 50 : 1000 };
 
 static uint64_t first = 1, sequences = SEQUENCES, under_way;
 

@@ -9,6 +9,7 @@
 #include "common/base/mem.h"
 #include "party/core.h"
 #include "server/parts.h"
+#include "tests/lib/instrumented.h"
 #include "tests/lib/openssl_mem.h"
 #include "tests/sim/disk.h"
 
@@ -269,11 +270,7 @@ static uint64_t run(const struct sim_options *o, enum shortage_of whose, uint64_
 static uint64_t every(enum shortage_of whose)
 {
     const char *text = getenv("TEST_EVERY");
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    const uint64_t slow = 5;
-#else
-    const uint64_t slow = 1;
-#endif
+    const uint64_t slow = INSTRUMENTED ? 5 : 1;
 
     if (text != NULL)
         return strtoull(text, NULL, 10);

@@ -70,13 +70,46 @@ static void test_scalars_add_and_multiply(void **state)
     assert_memory_equal(left, sum, sizeof sum);
 }
 
+/* The two libraries agree: a sum of many is that of two at a time, whatever stands beside it. */
+static void test_a_sum_is_that_of_its_parts(void **state)
+{
+    enum { N = 40 };
+    uint8_t points[N + 3][GROUP_BYTES], by_two[GROUP_BYTES], sum[GROUP_BYTES];
+
+    (void)state;
+    memcpy(points[0], GOLDEN_POINT, GROUP_BYTES);
+    memcpy(by_two, GOLDEN_POINT, GROUP_BYTES);
+    for (int i = 1; i < N; i++) {
+        uint8_t key[GROUP_BYTES];
+
+        scalar_of(key, (uint8_t)i);
+        assert_true(group_raise(points[i], key, points[i - 1]));
+        assert_true(group_add(by_two, by_two, points[i]));
+    }
+    assert_true(group_sum(sum, points[0], N));
+    assert_memory_equal(sum, by_two, sizeof sum);
+    /* Two opposite points and the identity change nothing. */
+    assert_true(group_add(points[N], by_two, GOLDEN_POINT));
+    assert_true(group_subtract(points[N], points[N], by_two));
+    assert_true(group_subtract(points[N + 1], by_two, GOLDEN_POINT));
+    assert_true(group_subtract(points[N + 1], points[N + 1], by_two));
+    memcpy(points[N + 2], identity, GROUP_BYTES);
+    assert_true(group_sum(sum, points[0], N + 3));
+    assert_memory_equal(sum, by_two, sizeof sum);
+    assert_true(group_sum(sum, points[N], 2));
+    assert_memory_equal(sum, identity, sizeof sum);
+}
+
 static void expect_no_point(const uint8_t p[GROUP_BYTES])
 {
-    uint8_t key[GROUP_BYTES], out[GROUP_BYTES];
+    uint8_t key[GROUP_BYTES], out[GROUP_BYTES], pair[2][GROUP_BYTES];
 
     scalar_of(key, 7);
     assert_false(group_is_point(p));
     assert_false(group_raise(out, key, p));
+    memcpy(pair[0], GOLDEN_POINT, GROUP_BYTES);
+    memcpy(pair[1], p, GROUP_BYTES);
+    assert_int_equal(group_sum(out, pair[0], 2), memcmp(p, identity, GROUP_BYTES) == 0);
 }
 
 static void test_what_is_no_point_is_refused_everywhere(void **state)
@@ -115,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_hash_and_power_are_those_of_an_independent_program),
         cmocka_unit_test(test_raising_by_two_keys_has_no_order),
         cmocka_unit_test(test_scalars_add_and_multiply),
+        cmocka_unit_test(test_a_sum_is_that_of_its_parts),
         cmocka_unit_test(test_what_is_no_point_is_refused_everywhere),
     };
 

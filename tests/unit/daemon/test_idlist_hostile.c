@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/scratch.h"
+#include "tests/lib/instrumented.h"
 
 enum {
     CELL = 100000000,
@@ -27,11 +28,7 @@ enum {
 };
 
 /* Instrumented code takes several times the memory. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { KB_MAX = 600 << 10 };
-#else
-enum { KB_MAX = 80 << 10 }; /* a row has 16 MB at most */
-#endif
+enum { KB_MAX = INSTRUMENTED ? 600 << 10 : 80 << 10 }; /* a row has 16 MB at most */
 
 static struct config_align rule(const char *path)
 {
