@@ -5,9 +5,9 @@
 
 #include "common/base/mem.h"
 #include "common/config/task.h"
+#include "common/daemon/package_layers.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
-#include "common/nn/layer.h"
 #include "common/nn/safetensors_header.h"
 
 #include <math.h>
@@ -18,16 +18,7 @@
 static const char *const roles[] = {[PACKAGE_BOTTOM] = "bottom", [PACKAGE_HEAD] = "head"};
 static const char *const made[] = {
     [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
-static const char *const acts[] = {[NN_ACT_NONE] = "none",
-                                   [NN_ACT_RELU] = "relu",
-                                   [NN_ACT_TANH] = "tanh",
-                                   [NN_ACT_SIGMOID] = "sigmoid"};
-enum {
-    ACTS = sizeof acts / sizeof *acts,
-    MADE = sizeof made / sizeof *made,
-    KEYS_MAX = 32,
-    KEY_CHARS = 32
-};
+enum { MADE = sizeof made / sizeof *made, KEYS_MAX = 32, KEY_CHARS = 32 };
 
 /* --- writing --- */
 
@@ -80,80 +71,22 @@ static enum status pair_float(struct buf *out, const char *key, float value)
     return pair_text(out, key, text);
 }
 
-/* Nets of units alone, and polynomials, say all by their widths: packages of before have no more.
- */
-static bool has_images(const struct nn_spec *spec)
-{
-    for (size_t i = 0; i < spec->layers; i++)
-        if (spec->layer[i].kind != NN_DENSE && spec->layer[i].kind != NN_POLYNOMIAL)
-            return true;
-    return false;
-}
-
-/* What kind a layer is, and all numbers of its kind, in this order. */
-enum { KIND_NUMBERS = 12, KIND_CHARS = 160 };
-
-static void numbers_of(uint32_t *n[KIND_NUMBERS], struct nn_layer_spec *l, uint32_t *flattens)
-{
-    uint32_t *const all[KIND_NUMBERS] = {
-        &l->shape.channels,
-        &l->shape.height,
-        &l->shape.width,
-        &l->window.size[0],
-        &l->window.size[1],
-        &l->window.stride[0],
-        &l->window.stride[1],
-        &l->window.padding[0],
-        &l->window.padding[1],
-        &l->groups,
-        &l->units,
-        flattens,
-    };
-
-    memcpy(n, all, sizeof all);
-}
-
-/* A line for each layer. */
-static enum status pair_kinds(struct buf *out, const struct nn_spec *spec)
-{
-    char text[NN_LAYERS_MAX * KIND_CHARS] = "";
-    size_t n = 0;
-
-    for (size_t i = 0; i < spec->layers; i++) {
-        struct nn_layer_spec l = spec->layer[i];
-        uint32_t flattens = l.flattens, *number[KIND_NUMBERS];
-
-        numbers_of(number, &l, &flattens);
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s", layer_kind(l.kind)->name);
-        for (size_t k = 0; k < KIND_NUMBERS && l.kind != NN_DENSE; k++)
-            n += (size_t)snprintf(text + n, sizeof text - n, " %u", *number[k]);
-        n += (size_t)snprintf(text + n, sizeof text - n, "\n");
-    }
-    return pair(out, "layers", text, n);
-}
-
 static enum status pair_layers(struct buf *out, const struct nn_spec *spec)
 {
-    char widths[(NN_LAYERS_MAX + 1) * 12] = "", names[NN_LAYERS_MAX * 12] = "";
-    size_t w = 0, a = 0;
+    struct package_layers text;
     enum status s;
 
-    for (size_t i = 0; i <= spec->layers; i++)
-        w += (size_t)snprintf(widths + w, sizeof widths - w, "%s%u", i > 0 ? "," : "",
-                              spec->width[i]);
-    for (size_t i = 0; i < spec->layers; i++)
-        a += (size_t)snprintf(names + a, sizeof names - a, "%s%s", i > 0 ? "," : "",
-                              acts[spec->act[i]]);
-    s = pair_text(out, "widths", widths);
+    package_layers_print(&text, spec);
+    s = pair_text(out, "widths", text.widths);
     if (s == STATUS_OK)
-        s = pair_text(out, "activations", names);
+        s = pair_text(out, "activations", text.activations);
     if (s == STATUS_OK)
         s = pair_float(out, "out_scale", spec->out_scale);
     if (s == STATUS_OK)
         s = pair_number(out, "degree", spec->layer[0].degree);
     if (s == STATUS_OK)
         s = pair_float(out, "x_max", spec->layer[0].x_max);
-    return s == STATUS_OK && has_images(spec) ? pair_kinds(out, spec) : s;
+    return s == STATUS_OK && text.kinds[0] != 0 ? pair_text(out, "layers", text.kinds) : s;
 }
 
 /* What a party's columns are, as it would be written by hand (schema_text.h); empty without names.
@@ -306,45 +239,6 @@ enum status package_text_print(struct package *p, struct buf *out)
 
 /* --- reading --- */
 
-/* `n` numbers at most, between commas, nothing else; how many, or SIZE_MAX. */
-static size_t read_widths(uint32_t *out, size_t max, const char *text)
-{
-    size_t n = 0;
-    char *end;
-
-    for (const char *at = text;; at = end + 1) {
-        unsigned long width = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
-
-        if (width == 0 || width > PACKAGE_WIDTH_MAX || n == max)
-            return SIZE_MAX;
-        out[n++] = (uint32_t)width;
-        if (*end == 0)
-            return n;
-        if (*end != ',')
-            return SIZE_MAX;
-    }
-}
-
-static bool read_activations(struct nn_spec *spec, const char *text)
-{
-    const char *at = text;
-
-    for (size_t i = 0; i < spec->layers; i++) {
-        const size_t len = strcspn(at, ",");
-        int act = 0;
-
-        while (act < ACTS && (strlen(acts[act]) != len || strncmp(acts[act], at, len) != 0))
-            act++;
-        if (act == ACTS)
-            return false;
-        spec->act[i] = (enum nn_act)act;
-        at += len;
-        if (i + 1 < spec->layers && *at++ != ',')
-            return false;
-    }
-    return *at == 0;
-}
-
 static size_t lines_of(const char *text, size_t n)
 {
     size_t lines = 0;
@@ -432,77 +326,6 @@ static bool read_preparation(struct package *p, const char *text, size_t n)
     return true;
 }
 
-/* One line of pair_kinds; what else it may be is told by writing it again. */
-static bool read_kind(struct nn_layer_spec *l, const char *text)
-{
-    const size_t name = strcspn(text, " \n");
-    uint32_t flattens = 0, *number[KIND_NUMBERS];
-    int kind = 0;
-
-    while (kind < NN_KINDS && (strlen(layer_kind((enum nn_kind)kind)->name) != name ||
-                               strncmp(layer_kind((enum nn_kind)kind)->name, text, name) != 0))
-        kind++;
-    if (kind == NN_KINDS || kind == NN_POLYNOMIAL)
-        return false;
-    *l = (struct nn_layer_spec){.kind = (enum nn_kind)kind};
-    numbers_of(number, l, &flattens);
-    text += name;
-    for (size_t k = 0; k < KIND_NUMBERS && *text == ' '; k++) {
-        char *end;
-        const unsigned long value = strtoul(text + 1, &end, 10);
-
-        if (value > UINT32_MAX)
-            return false;
-        *number[k] = (uint32_t)value;
-        text = end;
-    }
-    l->flattens = flattens == 1;
-    return *text == '\n';
-}
-
-static bool read_kinds(struct nn_spec *spec, const char *text)
-{
-    size_t i = 0;
-
-    for (; i < spec->layers && *text != 0; i++, text = strchr(text, '\n') + 1)
-        if (!read_kind(&spec->layer[i], text))
-            return false;
-    return i == spec->layers && *text == 0 && has_images(spec);
-}
-
-static bool read_layers(struct package *p, const char *key, const char *text)
-{
-    struct nn_spec *spec = &p->spec;
-    size_t widths;
-
-    if (strcmp(key, "layers") == 0)
-        return spec->layers <= NN_LAYERS_MAX && spec->layer[0].kind == NN_DENSE &&
-               read_kinds(spec, text);
-    if (strcmp(key, "widths") == 0) {
-        widths = read_widths(spec->width, NN_LAYERS_MAX + 1, text);
-        spec->layers = widths - 1;
-        p->cols = p->role == PACKAGE_BOTTOM && widths != SIZE_MAX ? spec->width[0] : 0;
-        return widths != SIZE_MAX && p->cols <= TABLE_COLUMNS_MAX;
-    }
-    if (strcmp(key, "activations") == 0)
-        return read_activations(spec, text);
-    if (strcmp(key, "out_scale") == 0) {
-        spec->out_scale = strtof(text, NULL);
-        return spec->out_scale > 0 && isfinite(spec->out_scale);
-    }
-    if (strcmp(key, "degree") == 0) {
-        const uint32_t degree = (uint32_t)strtoul(text, NULL, 10);
-
-        spec->layer[0].kind = degree > 0 ? NN_POLYNOMIAL : NN_DENSE;
-        spec->layer[0].degree = degree;
-        return degree <= NN_DEGREE_MAX &&
-               (degree == 0 ||
-                (spec->layers == 1 && spec->act[0] == NN_ACT_NONE && spec->out_scale == 1));
-    }
-    spec->layer[0].x_max = strtof(text, NULL);
-    return spec->layer[0].x_max >= 0 && isfinite(spec->layer[0].x_max);
-}
-
 static bool read_run(struct package *p, const char *key, const char *text, size_t n)
 {
     struct error ignored = {0};
@@ -570,7 +393,7 @@ static bool read_pair(struct package *p, const char *key, const char *text, size
             return read_run(p, key, text, n);
     for (size_t i = 0; i < sizeof of_net / sizeof *of_net; i++)
         if (strcmp(key, of_net[i]) == 0)
-            return read_layers(p, key, text);
+            return package_layers_read(p, key, text);
     if (strcmp(key, "reach") == 0) {
         p->reach = strtod(text, NULL);
         return p->reach >= 0 && isfinite(p->reach);

@@ -47,7 +47,10 @@ digest() { # RUN
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))["model_sha256"])' "$1"
 }
 
-layers='[{conv2d: {out: 8, kernel: 3, padding: 1}}, {groupnorm: 2}, relu, {maxpool: 2}, {conv2d: {out: 8, kernel: 3}}, relu, globalpool, flatten]'
+layers='[{conv2d: {out: 8, kernel: 3, padding: 1}}, {groupnorm: 2}, relu, {maxpool: 2},
+         {conv2d: {out: 8, kernel: 3}}, relu, globalpool, flatten]'
+cnn='[{conv2d: {out: 16, kernel: 3, padding: 1}}, relu, {maxpool: 2}, {conv2d: {out: 32, kernel: 3, padding: 1}},
+      relu, {maxpool: 2}, flatten, 64]'
 shape='--party *:data.shape=[2,8,8]'
 set -f # the star is the cluster's
 
@@ -73,8 +76,7 @@ expect 2 'of the kind turn, which an ONNX file of this program does not have' 't
 # shellcheck disable=SC2086 # words
 expect 0 '' 'a preset' run preset $shape --party '*:model.preset=cnn' --set training.epochs=2
 # shellcheck disable=SC2086 # words
-expect 0 '' 'the same, aloud' run aloud $shape --set training.epochs=2 \
-    --party '*:model.layers=[{conv2d: {out: 16, kernel: 3, padding: 1}}, relu, {maxpool: 2}, {conv2d: {out: 32, kernel: 3, padding: 1}}, relu, {maxpool: 2}, flatten, 64]'
+expect 0 '' 'the same, aloud' run aloud $shape --set training.epochs=2 --party "*:model.layers=$cnn"
 same "$(digest preset)" "$(digest aloud)" 'are one model'
 
 # --- what does not fit ---
@@ -89,12 +91,12 @@ refused() { # ARGUMENTS...
     return $rc
 }
 
-expect 2 'model.layers: item 1, conv2d: it takes what 9 x 9 fits in.*\[C, H, W\] = \[2, 8, 8\]' 'a window that is too large' \
+expect 2 'item 1, conv2d: it takes what 9 x 9 fits in.*\[C, H, W\] = \[2, 8, 8\]' 'a window that is too large' \
     refused --party '*:model.layers=[{conv2d: {out: 4, kernel: 9}}, flatten]'
-expect 2 'model.layers: item 2, 16: it takes values without an order (flatten), and \[C, H, W\] = \[4, 6, 6\]' \
+expect 2 'item 2, 16: it takes values without an order (flatten), and \[C, H, W\] = \[4, 6, 6\]' \
     'units on an image' refused --party '*:model.layers=[{conv2d: {out: 4, kernel: 3}}, 16]'
-expect 2 'data.shape: a row is said to be \[C, H, W\] = \[3, 8, 8\], and this party.s columns give 128 values' \
-    'a shape that is not the columns' refused --party '*:data.shape=[3,8,8]' --party '*:model.preset=cnn'
+expect 2 'data.shape: a row is said to be \[C, H, W\] = \[3, 8, 8\], and this party' 'a shape that is not the columns' \
+    refused --party '*:data.shape=[3,8,8]' --party '*:model.preset=cnn'
 expect 2 'model.train: dp does not know what one record does to a layer of the kind conv' 'dp' \
     refused --party '*:model.preset=cnn' --party '*:model.train=dp' --party '*:model.noise=1'
 expect 2 'model.layers: .*is not a layer whose kernel is a whole number in \[1, 255\]' 'a kernel of nothing' \

@@ -62,31 +62,9 @@ static uint32_t choices(const struct key *k)
     return n;
 }
 
-/* Any word, with its defaults and one argument that is drawn. */
-static void draw_layer(struct config_layer *l)
-{
-    static const char *const some[] = {"conv2d kernel=3 out=", "conv1d kernel=3 padding=1 out=",
-                                       "maxpool ", "avgpool 2 stride=", "groupnorm "};
-    static const char *const words[] = {"relu", "tanh", "sigmoid", "flatten", "globalpool", "9"};
-    char text[64], want[256];
-    struct key_value_item item = {.text = text, .map = draw(2) == 0};
-
-    if (item.map)
-        snprintf(text, sizeof text, "%s%u", some[draw(5)], 1 + draw(200));
-    else
-        snprintf(text, sizeof text, "%s", words[draw(6)]);
-    assert_true(layers_read(l, &item, want, sizeof want));
-}
-
 static void draw_list(const struct key *k, char *field)
 {
-    if (k->type == KEY_LAYERS) {
-        struct config_layers *l = (struct config_layers *)field;
-
-        *l = (struct config_layers){.n = draw(LAYERS_ITEMS_MAX + 1)};
-        for (size_t i = 0; i < l->n; i++)
-            draw_layer(&l->item[i]);
-    } else if (k->type == KEY_WIDTHS) {
+    if (k->type == KEY_WIDTHS) {
         struct plan_widths *w = (struct plan_widths *)field;
 
         *w = (struct plan_widths){.n = draw(PLAN_LAYERS_MAX + 1)};
@@ -138,9 +116,9 @@ static void draw_field(const struct key *k, char *field)
     case KEY_COLUMN: strcpy(field, draw(2) == 0 ? "a 'column': #1" : ""); break;
     case KEY_TEXT: strcpy(field, draw(2) == 0 ? "<=50K, \"say 'no'\": #1 \xc3\xa4" : ""); break;
     case KEY_WIDTHS:
-    case KEY_LAYERS:
     case KEY_NAMES:
     case KEY_SET: draw_list(k, field); break;
+    case KEY_LAYERS: layers_of_preset((void *)field, 1 + draw(PRESETS - 1)); break;
     case KEY_DELAY: {
         struct config_inject *inject = (struct config_inject *)field;
 
@@ -278,16 +256,13 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
         draw_table(&config_keys_party, &party);
         if (party.group[0] == 0 || party.time[0] == 0)
             party.validate_by = VALIDATE_ID;
-        if (party.shape.n == 1 || party.shape.n > 3)
-            party.shape = (struct plan_widths){0};
-        if (party.preset != PRESET_NONE)
-            layers_of_preset(&party.layers, party.preset);
-        if (party.degree > 0) {
+        party.shape = (struct plan_widths){.n = 2, .width = {4, 3}};
+        party.preset = PRESET_NONE;
+        if (party.degree > 0)
             party.layers = (struct config_layers){0};
-            party.preset = PRESET_NONE;
-        } else /* fedvs alone would want a polynomial */
+        else /* fedvs alone would want a polynomial */
             party.policy.aggregation[AGGREGATION_MASKED] = true;
-        if (party.preset != PRESET_CNN || party.train == TRAIN_FROZEN) /* no units, perhaps */
+        if (party.layers.n < 2 || party.train == TRAIN_FROZEN) /* an LSTM has no units */
             party.dropout = 0;
         if (party.train != TRAIN_DP || party.noise == 0)
             party.noise = party.train == TRAIN_DP ? 1 : 0;
