@@ -1,91 +1,119 @@
 #!/usr/bin/env python3
-"""gen_layers.py -- what PyTorch makes of the layers that look at images and series, in float64.
+"""gen_layers.py -- nets of images and series in float64, by PyTorch's definitions written out as sums.
 
     /usr/bin/python3 tests/golden/gen_layers.py > tests/golden/layers.json
 
-Wants Debian's python3-torch.  Weights, by PyTorch's names and in its layout, and inputs are rounded
-to float32 first, so both sides start from the same numbers.
+Weights have PyTorch's names and layout; they and the inputs are rounded to float32 first, so both
+sides start from the same numbers.  Gradients are not here: tests/unit/nn/test_layer.c holds them
+against differences.
 
 SPDX-License-Identifier: Apache-2.0
 """
 import json
 
-import torch
-from torch import nn
+import numpy as np
 
 ROWS = 3
+rng = np.random.RandomState(20240611)
+tensors = []
 
 
-def single(t):
-    return t.detach().to(torch.float32).to(torch.float64)
+def single(a):
+    return np.asarray(a, np.float32).astype(np.float64)
 
 
-def flat(t):
-    return [float("%.9g" % v) for v in t.detach().reshape(-1)]
+def flat(a):
+    return [float("%.9g" % v) for v in np.ravel(a)]
 
 
-class Last(nn.Module):
-    def forward(self, x):
-        return x[0][:, -1]
+def weight(name, *shape):
+    w = single(rng.normal(0, 0.4, shape))
+    tensors.append({"name": name, "shape": list(shape), "values": flat(w)})
+    return w
 
 
-class Whole(nn.Module):
-    def forward(self, x):
-        return x[0].transpose(1, 2)
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
 
 
-class Steps(nn.Module):
-    def forward(self, x):
-        return x.transpose(1, 2)
+def windows(x, size, stride, padding, outside):
+    """x (C, H, W) to (C, OH, OW, kh, kw)."""
+    (kh, kw), (sh, sw), (ph, pw) = size, stride, padding
+    c, h, w = x.shape
+    p = np.full((c, h + 2 * ph, w + 2 * pw), outside, np.float64)
+    p[:, ph:ph + h, pw:pw + w] = x
+    oh, ow = (h + 2 * ph - kh) // sh + 1, (w + 2 * pw - kw) // sw + 1
+    return np.array([[[p[k, i * sh:i * sh + kh, j * sw:j * sw + kw] for j in range(ow)]
+                      for i in range(oh)] for k in range(c)])
 
 
-# An LSTM takes [T, C] and gives a pair: what makes a Sequential of it has no number of its own.
-class Memory(nn.Sequential):
-    def __init__(self, first, second, last):
-        super().__init__(first, second, last)
-        self.before, self.between, self.behind = Steps(), Whole(), Last()
-
-    def forward(self, x):
-        x = self.between(self[0](self.before(x)))
-        return self[2](self.behind(self[1](x.transpose(1, 2))))
+def conv(x, w, b, stride, padding, groups=1):
+    v = windows(x, w.shape[2:], stride, padding, 0.0)
+    each, out = x.shape[0] // groups, w.shape[0] // groups
+    return np.array([
+        np.einsum("cijab,cab->ij", v[o // out * each:(o // out + 1) * each], w[o]) + b[o]
+        for o in range(w.shape[0])])
 
 
-NETS = {
-    "memory": (
-        Memory(nn.LSTM(3, 4, batch_first=True), nn.LSTM(4, 5, batch_first=True), nn.Linear(5, 2)),
-        (3, 6)),
-    "image": (
-        nn.Sequential(
-            nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2), nn.GroupNorm(3, 6), nn.Tanh(),
-            nn.AvgPool2d(2, stride=1, padding=1), nn.Flatten(), nn.Linear(6 * 3 * 3, 3), nn.Tanh()),
-        (2, 8, 7)),
-    "series": (
-        nn.Sequential(
-            nn.Conv1d(3, 4, 5, stride=2, padding=2), nn.Sigmoid(), nn.GroupNorm(1, 4),
-            nn.MaxPool1d(3, stride=2, padding=1), nn.Flatten(), nn.Linear(4 * 3, 2), nn.Tanh()),
-        (3, 10)),
-}
+def norm(x, groups, w, b):
+    g = x.reshape(groups, -1)
+    z = (g - g.mean(1, keepdims=True)) / np.sqrt(g.var(1, keepdims=True) + 1e-5)
+    return z.reshape(x.shape) * w[:, None, None] + b[:, None, None]
 
 
-def case(net, shape):
-    net = net.to(torch.float64)
-    for p in net.parameters():
-        p.data = single(p + 0.3 * torch.randn_like(p))
-    x = single(torch.randn(ROWS, *shape, dtype=torch.float64)).requires_grad_()
-    y = net(x)
-    dy = single(torch.randn_like(y))
-    (y * dy).sum().backward()
-    # A series is [T, C] here: PyTorch has [C, T].
-    turned = (lambda t: t.transpose(1, 2)) if len(shape) == 2 else (lambda t: t)
-    return {
-        "x": flat(turned(x)), "dx": flat(turned(x.grad)), "y": flat(y), "dy": flat(dy),
-        "tensors": [
-            {"name": n, "shape": list(p.shape), "values": flat(p), "gradient": flat(p.grad)}
-            for n, p in net.named_parameters()
-        ],
-    }
+def memory(x, wi, wh, bi, bh):
+    h = c = np.zeros(wh.shape[1])
+    out = []
+    for step in x:
+        i, f, g, o = np.split(wi @ step + bi + wh @ h + bh, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        out.append(h)
+    return np.array(out)
 
 
-torch.manual_seed(20240611)
-print(json.dumps({name: case(*NETS[name]) for name in NETS}, separators=(",", ":")))
+def image():
+    w0, b0 = weight("0.weight", 4, 2, 3, 3), weight("0.bias", 4)
+    w3, b3 = weight("3.weight", 6, 2, 3, 3), weight("3.bias", 6)
+    w4, b4 = weight("4.weight", 6), weight("4.bias", 6)
+    w8, b8 = weight("8.weight", 3, 54), weight("8.bias", 3)
+
+    def net(x):
+        x = np.maximum(conv(x, w0, b0, (1, 1), (1, 1)), 0)
+        x = windows(x, (2, 2), (2, 2), (0, 0), -np.inf).max((3, 4))
+        x = np.tanh(norm(conv(x, w3, b3, (2, 2), (1, 1), 2), 3, w4, b4))
+        x = windows(x, (2, 2), (1, 1), (1, 1), 0.0).mean((3, 4))
+        return np.tanh(w8 @ x.ravel() + b8)
+    return net, (2, 8, 7)
+
+
+def series():
+    w0, b0 = weight("0.weight", 4, 3, 5), weight("0.bias", 4)
+    w2, b2 = weight("2.weight", 4), weight("2.bias", 4)
+    w5, b5 = weight("5.weight", 2, 12), weight("5.bias", 2)
+
+    def net(x):
+        x = sigmoid(conv(x.T[:, None], w0[:, :, None], b0, (1, 2), (0, 2)))
+        x = windows(norm(x, 1, w2, b2), (1, 3), (1, 2), (0, 1), -np.inf).max((3, 4))
+        return np.tanh(w5 @ x.ravel() + b5)
+    return net, (10, 3)
+
+
+def memories():
+    first = [weight("0." + n, *s) for n, s in (("weight_ih_l0", (16, 3)), ("weight_hh_l0", (16, 4)),
+                                               ("bias_ih_l0", (16,)), ("bias_hh_l0", (16,)))]
+    second = [weight("1." + n, *s) for n, s in (("weight_ih_l0", (20, 4)), ("weight_hh_l0", (20, 5)),
+                                                ("bias_ih_l0", (20,)), ("bias_hh_l0", (20,)))]
+    w, b = weight("2.weight", 2, 5), weight("2.bias", 2)
+    return (lambda x: w @ memory(memory(x, *first), *second)[-1] + b), (6, 3)
+
+
+def case(make):
+    tensors.clear()
+    net, shape = make()
+    x = single(rng.normal(0, 1, (ROWS,) + shape))
+    return {"x": flat(x), "y": flat([net(row) for row in x]), "tensors": list(tensors)}
+
+
+print(json.dumps({"image": case(image), "series": case(series), "memory": case(memories)},
+                 separators=(",", ":")))

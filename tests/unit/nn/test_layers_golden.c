@@ -1,5 +1,5 @@
-/* test_layers_golden.c -- nets of images and series against PyTorch's (tests/golden/gen_layers.py):
- * its weights by their names, forward, and every gradient.
+/* test_layers_golden.c -- nets of images and series by PyTorch's definitions
+ * (tests/golden/gen_layers.py): its weights by their names and in its layout, and what comes out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ struct trial {
     json_t *golden, *of;
     struct arena arena;
     struct nn_net net;
-    float x[VALUES_MAX], dx[VALUES_MAX], y[VALUES_MAX], dy[VALUES_MAX], want_dx[VALUES_MAX];
+    float x[VALUES_MAX], y[VALUES_MAX];
 };
 
 static struct nn_spec image(void)
@@ -128,8 +128,6 @@ static void open_trial(struct trial *t, const char *name, const struct nn_spec *
     buf_deinit(&file);
     sample_floats(t->x, VALUES_MAX, json_object_get(t->of, "x"));
     sample_floats(t->y, VALUES_MAX, json_object_get(t->of, "y"));
-    sample_floats(t->dy, VALUES_MAX, json_object_get(t->of, "dy"));
-    sample_floats(t->want_dx, VALUES_MAX, json_object_get(t->of, "dx"));
 }
 
 static void close_trial(struct trial *t)
@@ -144,61 +142,13 @@ static void assert_near(const float *is, const float *want, size_t n)
         assert_true(sample_close((double)is[i], (double)want[i], 2e-5, 2e-6));
 }
 
-/* The gradient of one of our tensors in PyTorch's order. */
-static void turned(float *out, const struct nn_layer *l, const struct layer_tensor *t)
-{
-    const float *g = l->dw + (t->values - l->w);
-    size_t at[LAYER_RANK_MAX] = {0};
-
-    for (size_t i = 0; i < t->count; i++) {
-        size_t from = 0;
-
-        for (size_t k = 0; k < t->rank; k++) {
-            size_t d = 0;
-
-            while (t->torch_axis[d] != k)
-                d++;
-            from = from * t->shape[k] + at[d];
-        }
-        out[i] = g[from];
-        for (size_t d = t->rank; d-- > 0 && ++at[d] == t->shape[t->torch_axis[d]];)
-            at[d] = 0;
-    }
-}
-
-static void compare_gradients(struct trial *t)
-{
-    const json_t *tensors = json_object_get(t->of, "tensors");
-    size_t seen = 0;
-
-    for (size_t i = 0; i < t->net.spec.layers; i++) {
-        const struct nn_layer *l = &t->net.layer[i];
-
-        for (size_t k = 0; k < layer_tensors(l); k++, seen++) {
-            const struct layer_tensor one = l->kind->tensor(l, i, k);
-            const json_t *of = json_array_get(tensors, seen);
-            float want[WEIGHTS_MAX], is[WEIGHTS_MAX];
-
-            assert_string_equal(one.torch, json_string_value(json_object_get(of, "name")));
-            assert_int_equal(sample_floats(want, WEIGHTS_MAX, json_object_get(of, "gradient")),
-                             one.count);
-            turned(is, l, &one);
-            assert_near(is, want, one.count);
-        }
-    }
-    assert_int_equal(seen, json_array_size(tensors));
-}
-
 static void run(const char *name, const struct nn_spec *spec)
 {
-    const size_t in = spec->width[0], out = spec->width[spec->layers];
+    const size_t out = spec->width[spec->layers];
     struct trial t;
 
     open_trial(&t, name, spec);
     assert_near(nn_net_forward(&t.net, t.x, ROWS), t.y, ROWS * out);
-    nn_net_backward(&t.net, t.dx, t.dy);
-    assert_near(t.dx, t.want_dx, ROWS * in);
-    compare_gradients(&t);
     close_trial(&t);
 }
 
