@@ -133,7 +133,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 
     *b = (struct party_bottom){
         .width = p->model.embedding,
-        .rows_max = wire_evaluate_rows(p),
+        .shown.rows_max = wire_evaluate_rows(p),
         .back.down = down,
         .frozen = config->train == TRAIN_FROZEN,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
@@ -157,8 +157,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (nothing > 0)
         b->masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
     if (shown > 0)
-        b->shown = arena_alloc(&b->arena, shown, sizeof(float));
-    CHECK((nothing == 0 || b->masks.nothing != NULL) && (shown == 0 || b->shown != NULL));
+        b->shown.h = arena_alloc(&b->arena, shown, sizeof(float));
+    CHECK((nothing == 0 || b->masks.nothing != NULL) && (shown == 0 || b->shown.h != NULL));
     CHECK(b->masks.lacks != NULL && b->back.gradient != NULL && b->back.received != NULL &&
           b->back.factors != NULL && b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
@@ -276,10 +276,10 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
 {
     const float *h;
 
-    CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
-    if (b->shown != NULL) {
-        b->cut.lost += nn_net_forward_all(&b->net, b->shown, t->x + (size_t)first * t->cols, n);
-        h = b->shown;
+    CHECK(n <= b->shown.rows_max && (size_t)first + n <= t->rows);
+    if (b->shown.h != NULL) {
+        b->cut.lost += nn_net_forward_all(&b->net, b->shown.h, t->x + (size_t)first * t->cols, n);
+        h = b->shown.h;
     } else {
         h = nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
         b->cut.lost += nn_net_lost_forward(&b->net);
