@@ -47,8 +47,8 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 CFLAGS   := -std=c11 -D_GNU_SOURCE -g $(OPT) -fno-math-errno $(HARDEN) $(SANFLAGS) -I. \
             -I$(BUILD)/gen -isystem /usr/include/decaf -DVFL_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 LDFLAGS  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANFLAGS)
-LDLIBS   := -lssl -lcrypto -lsodium -ldecaf -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 -lutf8proc \
-            -lmicrohttpd -lopenblas -lz -lzstd -lpq -lodbc -lm -lpthread
+LDLIBS   := -lssl -lcrypto -lsodium -ldecaf -luv -lprotobuf-c -lyaml -ljansson -lsqlite3 \
+            -lutf8proc -lmicrohttpd -lopenblas -lz -lzstd -lpq -lodbc -lm -lpthread
 BENCH_LIBS_gauss := -lgsl -lgslcblas
 BENCH_LIBS_pbm := -lgsl -lgslcblas
 BENCH_LIBS_fmatmul := -lflint

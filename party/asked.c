@@ -31,7 +31,12 @@ enum status asked_for(struct asked *a, const struct party_inputs *party, const s
         s = predicted_model(&a->in, run[0] != 0 ? run : about->run, err);
     if (s != STATUS_OK)
         return s;
-    s = predicted_rows(&a->in, err);
+    if (prediction_is_placed(about))
+        s = predicted_places(&a->in, about->alignment, about->places, err);
+    if (s != STATUS_OK && s != STATUS_DATA) /* an alignment that has none of its rows here, say */
+        return s;
+    if (s == STATUS_OK)
+        s = predicted_rows(&a->in, err);
     if (s == STATUS_OK)
         s = books_share(&a->books, whole, &a->in, err);
     *out = (struct party_answers){&a->in.model, &a->in.test, &a->in.persons, s != STATUS_OK};

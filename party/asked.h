@@ -16,8 +16,9 @@ struct asked {
     struct books books;     /* binds them in the party's ledger */
 };
 
-/* For the model of that run, instead of what was there; what *out says holds until the next call.
- * out->silent: the model is there, and its rows cannot be read, which may be for what is in them.
+/* For the model of that run, and by the alignment, instead of what was there; what *out says holds
+ * until the next call. out->silent: the model is there, and its rows cannot be read, which may be
+ * for what is in them.
  */
 enum status asked_for(struct asked *a, const struct party_inputs *party, const struct books *whole,
                       const struct prediction *about, struct party_answers *out,

@@ -20,7 +20,7 @@
 
 enum { PRINT_MAX = 1 << 20, STATEMENT_MAX = 16 << 20 };
 enum own { OWN_LEDGER, OWN_FINGERPRINT, OWN_VERIFY, OWN_ALIGN, OWN_FORGET_ASKED };
-enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS, OWN_PREDICT };
+enum own_value { OWN_PLAN, OWN_FORGET, OWN_FORGET_IDS, OWN_PREDICT, OWN_ALIGNMENT };
 
 static const struct options_about about = {
     .program = "vfl-party",
@@ -50,6 +50,8 @@ static const struct options_about about = {
         "                       use), for rows of data.predict, and end; with -n: check and "
         "price\n"
         "                       them only\n"
+        "  --alignment NAME     with --predict: rows are asked for by their places in that "
+        "alignment\n"
         "  --align              take part in one alignment with the ids of align.table, and end;\n"
         "                       with -n: check that table only\n"
         "  --fingerprint        print this party's key fingerprint and the roster's digest, exit\n"
@@ -66,7 +68,8 @@ static const struct options_about about = {
     .own_value = {[OWN_PLAN] = "plan",
                   [OWN_FORGET] = "ledger-forget",
                   [OWN_FORGET_IDS] = "ids-forget",
-                  [OWN_PREDICT] = "predict"},
+                  [OWN_PREDICT] = "predict",
+                  [OWN_ALIGNMENT] = "alignment"},
 };
 
 static void print_fingerprint(const struct party_inputs *in)
@@ -182,6 +185,13 @@ static enum status print_price(const struct options *o, const struct party_input
     return s;
 }
 
+static enum status read_predicted(const struct options *o, struct party_inputs *in,
+                                  struct error *err)
+{
+    return predicted_inputs(in, models_asked(o->own_value[OWN_PREDICT]),
+                            o->own_value[OWN_ALIGNMENT], err);
+}
+
 /* -n --predict: all that this side can see to before the server asks. */
 static enum status check_predictions(const struct options *o, struct party_inputs *in,
                                      struct error *err)
@@ -192,7 +202,9 @@ static enum status check_predictions(const struct options *o, struct party_input
 
     buf_init(&out, PRINT_MAX);
     if (s == STATUS_OK)
-        s = predicted_inputs(in, models_asked(o->own_value[OWN_PREDICT]), err);
+        s = read_predicted(o, in, err);
+    if (s == STATUS_OK)
+        s = print_lacks(&in->test, "aligned", &out);
     if (s == STATUS_OK)
         s = price_predictions(&price, in, err);
     if (s == STATUS_OK)
@@ -267,7 +279,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own_value[OWN_PREDICT] != NULL)
         in->config.stand = false; /* one job, and an end */
     if (o->own_value[OWN_PREDICT] != NULL)
-        s = predicted_inputs(in, models_asked(o->own_value[OWN_PREDICT]), err);
+        s = read_predicted(o, in, err);
     else
         s = party_inputs_read(in, false, err);
     if (s == STATUS_OK && in->config.stand)
@@ -293,6 +305,8 @@ static const char *at_odds(const struct options *o)
     if (predicts && (plan || o->export_file != NULL))
         return "--predict goes without --plan, --verify-accountant and --export: plan and weights "
                "are the model's";
+    if (o->own_value[OWN_ALIGNMENT] != NULL && !predicts)
+        return "--alignment goes with --predict";
     return NULL;
 }
 

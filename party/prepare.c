@@ -140,6 +140,11 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
             schema_spare_levels(&in->schema, scale);
     } else {
         s = scale_load(scale, how, &in->train, err);
+        if (s == STATUS_OK && !schema_is_spared(&in->schema, scale))
+            s = error_set(err, STATUS_CONFIG,
+                          "data.scale: %s: a column that the schema embeds is the number of its "
+                          "level, and needs mean 0 and sd 1",
+                          how);
         if (s == STATUS_OK && in->config.scale_given)
             s = check_given(scale, in, err);
     }
@@ -189,7 +194,7 @@ static enum status check_package(const struct party_inputs *in, struct error *er
     if (s == STATUS_OK && p.role != PACKAGE_BOTTOM)
         s = error_set(err, STATUS_DATA, "it is a head's package");
     if (s == STATUS_OK)
-        s = package_columns(&p, &in->train, err);
+        s = package_columns(&p, &in->schema, &in->train, err);
     package_deinit(&p);
     return s;
 }
@@ -282,17 +287,26 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
 {
     const struct config_party *c = &in->config;
     enum status s = schema_load(&in->schema, c->schema, err);
+    bool embeds = false;
 
     if (s != STATUS_OK)
         return error_wrap(err, "data.schema");
-    for (size_t i = 0; i < in->schema.n; i++)
+    for (size_t i = 0; i < in->schema.n; i++) {
+        embeds = embeds || in->schema.column[i].embedded;
         if (strcmp(in->schema.column[i].name, c->group) == 0 ||
             strcmp(in->schema.column[i].name, c->time) == 0)
             in->schema.column[i].kind = SCHEMA_IGNORED;
+    }
+    if (c->degree > 0 && embeds)
+        return error_set(err, STATUS_CONFIG,
+                         "data.schema: %s: encode: embedding, of a polynomial bottom "
+                         "(model.polynomial.degree), which has no tables of vectors",
+                         c->schema);
     if (in->schema.dp && placed_lacks(&in->listed.placed))
         return error_set(err, STATUS_CONFIG,
-                         "data.schema: statistics: dp, of an alignment of labelled rows: what they "
-                         "cost would tell how many of these are here");
+                         "data.schema: statistics: dp, of an alignment of labelled rows: which "
+                         "rows they are sums over, and how many their charge is for, would tell "
+                         "which of these are here");
     if (in->schema.dp)
         return drawn_begin(&in->fitted.drawn, c, &in->schema, err);
     if (in->schema.given || rows_may_decide(c))

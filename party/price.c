@@ -129,7 +129,7 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
         p->training.batch = p->shape.train_rows;
     s = plan_check(p, err);
     if (s == STATUS_OK && file != NULL)
-        s = party_bottom_check(&in->config, p, (uint32_t)in->train.cols, err);
+        s = party_bottom_check(&in->config, p, (uint32_t)in->train.cols, &in->schema, err);
     if (s != STATUS_OK)
         return file != NULL ? error_wrap(err, "%s", file) : s;
     for (size_t i = 0; i < in->roster.n; i++)

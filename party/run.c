@@ -248,7 +248,8 @@ static enum status begin_session(struct party_run *r, struct error *err)
                  /* Ids of predictions are compared with nobody's. */
                  .test = predict ? &no_rows : &r->in->test,
                  .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
-                 .persons = &r->in->persons},
+                 .persons = &r->in->persons,
+                 .schema = &r->in->schema},
         .start = {.weights = r->in->weights.data,
                   .weights_n = r->in->weights.len,
                   .seeded = r->options->seeded,

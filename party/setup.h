@@ -6,6 +6,7 @@
 
 #include "common/config/config.h"
 #include "common/crypto/sign.h"
+#include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/flow/action.h"
 #include "common/flow/agenda.h"
@@ -60,6 +61,7 @@ struct party_data {
     const struct table *train, *test;
     const struct table *labels;    /* of the training rows, in their order; NULL: none here */
     const struct persons *persons; /* whose rows they are; NULL: each is its own */
+    const struct schema *schema;   /* what made their columns; NULL: nothing did */
 };
 
 /* What its model begins with, and what is drawn for it. */

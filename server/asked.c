@@ -101,6 +101,9 @@ static struct answers_key key_of(const struct server_inputs *in)
     struct answers_key key = {.epoch = in->config.epoch, .outputs = in->model.plan.shape.outputs};
 
     answers_missing(key.absent, in->asked.absent, in->roster.n);
+    if (in->asked.placed != NULL)
+        digest_hex(key.alignment, in->listed.placed.places.digest,
+                   sizeof in->listed.placed.places.digest);
     return key;
 }
 
@@ -147,13 +150,31 @@ static enum status load_model(struct server_inputs *in, const struct server_want
     return s;
 }
 
+/* What no party would answer is not asked of any. */
+static enum status load_places(struct server_inputs *in, const struct server_wanted *wanted,
+                               struct error *err)
+{
+    struct plan p;
+    enum status s = placed_open(&in->listed.placed, in->home, wanted->alignment, err);
+
+    if (s == STATUS_OK)
+        s = prediction_plan(&p, &in->model.plan, in->model.reach, err);
+    if (s == STATUS_OK && in->listed.placed.file.labelled && prediction_is_exact(&p))
+        s = error_set(err, STATUS_CONFIG, PREDICTION_LABELLED, wanted->alignment);
+    if (s == STATUS_OK)
+        s = ids_read_placed(&in->wanted, wanted->ids, &in->listed.placed, err);
+    in->asked.placed = &in->listed.placed;
+    return s;
+}
+
 static enum status load_wanted(struct server_inputs *in, const struct server_wanted *wanted,
                                struct error *err)
 {
     enum status s = load_model(in, wanted, err);
 
     if (s == STATUS_OK)
-        s = ids_read(&in->wanted, wanted->ids, err);
+        s = wanted->alignment != NULL ? load_places(in, wanted, err)
+                                      : ids_read(&in->wanted, wanted->ids, err);
     if (s == STATUS_OK && wanted->contributed != NULL)
         s = contributed_ask(in, wanted->contributed, err);
     in->asked.asks = in->asks.n > 0 ? &in->asks : NULL;
@@ -215,6 +236,9 @@ void server_asked_print(const struct server_inputs *in)
     }
     printf("# %u rows, by the model of run %s, %u to be asked for\n", in->wanted.n, m->run,
            in->asked.rows);
+    if (in->asked.placed != NULL)
+        printf("# rows are asked for by their places in alignment %s\n",
+               in->listed.placed.file.name);
     for (uint32_t k = 0; m->classes != NULL && k < package_classes(&m->plan); k++) {
         package_class(m, k, name, sizeof name);
         printf("# %s %u is \"%s\"\n", of, k, name);

@@ -10,11 +10,12 @@ struct contributed_want;
 
 /* What a server is to predict. */
 struct server_wanted {
-    const char *run;      /* "": the model in use */
-    const char *ids;      /* a file: one id a line */
-    const char *absent;   /* names of parties between commas; NULL: all take part */
-    const char *by;       /* for whom; NULL: predict.by */
-    uint32_t min_parties; /* so many answer where others stay away; 0: predict.min_parties */
+    const char *run;       /* "": the model in use */
+    const char *ids;       /* a file: one id a line; of an alignment NULL or empty: all its rows */
+    const char *alignment; /* rows are called by their places in it, ids are this side's; NULL */
+    const char *absent;    /* names of parties between commas; NULL: all take part */
+    const char *by;        /* for whom; NULL: predict.by */
+    uint32_t min_parties;  /* so many answer where others stay away; 0: predict.min_parties */
     const struct contributed_want *contributed; /* contributions are asked for; NULL: scores are */
 };
 

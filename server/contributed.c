@@ -155,7 +155,7 @@ enum status contributed_write(const struct server_inputs *in, struct server_pred
 
         for (uint32_t i = 0; i < in->missing.n; i++) {
             size_t n;
-            const char *id = ids_get(&in->missing, i, &n);
+            const char *id = ids_name(&in->missing, i, in->asked.placed, &n);
 
             put_asked(out.f, in, last ? &nobody : &got.asks->ask[k]);
             scores_put(&out, id, n, NULL, last ? none : scores_of(&got, i, k));

@@ -36,12 +36,13 @@ static unsigned code_of(enum status s)
 
 static json_t *show(const struct queue_job *j)
 {
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "job",
-                     (int)j->number, "kind", queue_kind_names[j->kind], "state",
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}",
+                     "job", (int)j->number, "kind", queue_kind_names[j->kind], "state",
                      queue_state_names[j->state], "run", j->run, "model", j->model, "by", j->by,
-                     "without", j->without, "outcome", j->outcome, "error", j->error, "submitted",
-                     (json_int_t)j->submitted_s, "began", (json_int_t)j->began_s, "ended",
-                     (json_int_t)j->ended_s, "tries", (int)j->tries);
+                     "alignment", j->alignment, "without", j->without, "outcome", j->outcome,
+                     "error", j->error, "submitted", (json_int_t)j->submitted_s, "began",
+                     (json_int_t)j->began_s, "ended", (json_int_t)j->ended_s, "tries",
+                     (int)j->tries);
 }
 
 static void list(const struct queue *q, struct http_answer *out)
@@ -60,7 +61,7 @@ static const char *const text_names[QUEUE_KINDS] = {"plan", "ids", "ids", "align
 
 /* What a request says of a job. */
 struct wish {
-    const char *kind, *text, *model, *absent, *by, *columns;
+    const char *kind, *text, *model, *alignment, *absent, *by, *columns;
     size_t text_n;
     int least, orders;
     bool has[QUEUE_KINDS]; /* which texts (text_names) */
@@ -68,12 +69,12 @@ struct wish {
 
 static enum status read_wish(struct wish *w, json_t *from, struct error *err)
 {
-    *w = (struct wish){.model = "", .absent = "", .by = "", .columns = ""};
-    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s%, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind",
+    *w = (struct wish){.model = "", .alignment = "", .absent = "", .by = "", .columns = ""};
+    if (json_unpack(from, "{s:s, s?s%, s?s%, s?s%, s?s, s?s, s?s, s?s, s?i, s?i, s?s !}", "kind",
                     &w->kind, "plan", &w->text, &w->text_n, "ids", &w->text, &w->text_n, "align",
-                    &w->text, &w->text_n, "model", &w->model, "absent", &w->absent, "by", &w->by,
-                    "min_parties", &w->least, "permutations", &w->orders, "columns",
-                    &w->columns) != 0 ||
+                    &w->text, &w->text_n, "model", &w->model, "alignment", &w->alignment, "absent",
+                    &w->absent, "by", &w->by, "min_parties", &w->least, "permutations", &w->orders,
+                    "columns", &w->columns) != 0 ||
         w->text == NULL)
         return error_set(err, STATUS_DATA, "no job: kind, and a plan, ids or align, as texts");
     for (int k = 0; k < QUEUE_KINDS; k++)
@@ -90,8 +91,9 @@ static enum status check_wish(const struct wish *w, enum queue_kind kind, struct
         return error_set(err, STATUS_DATA,
                          "a plan is for train, ids are for predict and contribute, and align is "
                          "for align");
-    if (!asks && (w->model[0] != 0 || w->by[0] != 0))
-        return error_set(err, STATUS_DATA, "model and by are for predict and contribute");
+    if (!asks && (w->model[0] != 0 || w->by[0] != 0 || w->alignment[0] != 0))
+        return error_set(err, STATUS_DATA,
+                         "model, by and alignment are for predict and contribute");
     if (kind != QUEUE_PREDICT && (w->absent[0] != 0 || w->least != 0))
         return error_set(err, STATUS_DATA, "absent and min_parties are for predict");
     if (kind != QUEUE_CONTRIBUTE && (w->columns[0] != 0 || w->orders != 0))
@@ -134,10 +136,13 @@ static enum status read_job(struct queue_job *job, const struct wish *w, struct 
         strlen(w->columns) >= sizeof job->columns ||
         w->columns[strspn(w->columns, KEY_TEXT_HOST ",=")] != 0)
         return error_set(err, STATUS_DATA, "no name of a run, or too many parties");
+    if (w->alignment[0] != 0 && !key_text_is_alignment(w->alignment))
+        return error_set(err, STATUS_DATA, "alignment: no name of one");
     if (w->by[0] != 0 && !cert_name_is(w->by, strlen(w->by)))
         return error_set(err, STATUS_DATA, "by: %s", CERT_NAME_RULE);
     snprintf(job->by, sizeof job->by, "%s", w->by);
     snprintf(job->model, sizeof job->model, "%s", model);
+    snprintf(job->alignment, sizeof job->alignment, "%s", w->alignment);
     snprintf(job->absent, sizeof job->absent, "%s", w->absent);
     snprintf(job->columns, sizeof job->columns, "%s", w->columns);
     return check_text(job->kind, w, err);

@@ -9,6 +9,7 @@
 #include "common/data/text.h"
 #include "common/flow/prediction.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,13 @@ const char *ids_get(const struct ids *l, uint32_t i, size_t *n)
 {
     *n = l->at[i + 1] - l->at[i] - 1;
     return (const char *)l->text.data + l->at[i];
+}
+
+const char *ids_name(const struct ids *l, uint32_t i, const struct placed *p, size_t *n)
+{
+    const char *id = ids_get(l, i, n);
+
+    return p == NULL ? id : aligned_spelling(&p->file, (uint32_t)strtoul(id, NULL, 10), n);
 }
 
 /* Room grows in steps, so that a file without end is not believed first. */
@@ -79,6 +87,66 @@ enum status ids_read(struct ids *l, const char *path, struct error *err)
         s = error_set(err, STATUS_DATA, "%s: no ids", path);
     return s;
 }
+
+/* --- places --- */
+
+static enum status add_place(struct ids *l, uint32_t place)
+{
+    char number[16];
+
+    return add(l, number, (size_t)snprintf(number, sizeof number, "%u", place));
+}
+
+static enum status add_spelled(struct ids *l, const struct placed *p, const char *line, size_t n)
+{
+    uint32_t place = placed_find(p, line, n, 0), k = 0;
+    enum status s = place != PLACES_NONE ? STATUS_OK : STATUS_DATA;
+
+    for (; s == STATUS_OK && place != PLACES_NONE; place = placed_find(p, line, n, ++k))
+        s = add_place(l, place);
+    return s;
+}
+
+static enum status read_spelled(struct ids *l, const char *path, const struct placed *p,
+                                struct error *err)
+{
+    struct lines file = {0};
+    enum status s = lines_open(&file, path, IDLIST_SPELLING_MAX, err);
+
+    while (s == STATUS_OK) {
+        char *line;
+        size_t n;
+
+        s = lines_next(&file, &line, &n, err);
+        if (s != STATUS_OK || line == NULL)
+            break;
+        s = add_spelled(l, p, line, n);
+        if (s != STATUS_OK)
+            s = error_set(err, s, "%s:%llu: %s", path, (unsigned long long)file.number,
+                          s == STATUS_DATA ? "no id of that alignment"
+                                           : "more ids than one job can have");
+    }
+    lines_close(&file);
+    return s;
+}
+
+enum status ids_read_placed(struct ids *l, const char *path, const struct placed *p,
+                            struct error *err)
+{
+    enum status s = path != NULL ? read_spelled(l, path, p, err) : STATUS_OK;
+    const bool all = s == STATUS_OK && l->n == 0;
+
+    if (all && p->file.n > PREDICTION_ROWS_MAX)
+        return error_set(err, STATUS_DATA, "alignment %s: more rows than one job can have",
+                         p->file.name);
+    for (uint32_t i = 0; all && s == STATUS_OK && i < p->file.n; i++)
+        s = add_place(l, i);
+    return s == STATUS_OK || !all
+               ? s
+               : error_set(err, s, "alignment %s: %s", p->file.name, status_words(s));
+}
+
+/* --- what is kept --- */
 
 static int by_id_then_place(const void *x, const void *y, void *of)
 {

@@ -8,6 +8,7 @@
 #include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/daemon/answers.h"
+#include "common/daemon/placed.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +23,16 @@ void ids_init(struct ids *l);
 void ids_deinit(struct ids *l); /* safe on a zeroed struct */
 /* A file of one id a line, PREDICTION_ROWS_MAX at most, at least one: STATUS_DATA else. */
 enum status ids_read(struct ids *l, const char *path, struct error *err) MUST_USE;
+/* Places of an alignment: of the ids in that file, one a line as this side's file of the alignment
+ * has them, each row of an id; of an empty one, or NULL, all. */
+enum status ids_read_placed(struct ids *l, const char *path, const struct placed *p,
+                            struct error *err) MUST_USE;
 /* Into out, empty: each id of `all` once that is not kept, in their order. */
 enum status ids_missing(struct ids *out, const struct ids *all, const struct answers *kept,
                         struct error *err) MUST_USE;
 /* Without its line end; its length in *n. */
 const char *ids_get(const struct ids *l, uint32_t i, size_t *n);
+/* What it is called in tables: of a place of p (NULL: ids are ids) how this side spells it. */
+const char *ids_name(const struct ids *l, uint32_t i, const struct placed *p, size_t *n);
 
 #endif

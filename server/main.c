@@ -29,7 +29,8 @@ enum own_value {
     OWN_CONTRIBUTE,
     OWN_PERMUTATIONS,
     OWN_COLUMNS,
-    OWN_ALIGN
+    OWN_ALIGN,
+    OWN_ALIGNMENT
 };
 
 static const struct options_about about = {
@@ -47,6 +48,9 @@ static const struct options_about about = {
         "                       and end\n"
         "  --ids FILE           with --predict: of which rows, one id a line; with -n: check both "
         "only\n"
+        "  --alignment NAME     with --predict: rows are asked for by their places in that "
+        "alignment; ids\n"
+        "                       are this side's, and without --ids all of it\n"
         "  --absent NAME,...    with --predict: these parties answer with a constant\n"
         "  --contribute RUN     like --predict, but ask for each row without each set of parties: "
         "the\n"
@@ -77,7 +81,8 @@ static const struct options_about about = {
                   [OWN_CONTRIBUTE] = "contribute",
                   [OWN_PERMUTATIONS] = "permutations",
                   [OWN_COLUMNS] = "columns",
-                  [OWN_ALIGN] = "align"},
+                  [OWN_ALIGN] = "align",
+                  [OWN_ALIGNMENT] = "alignment"},
 };
 
 static enum status print_plan(const struct server_inputs *in, struct error *err)
@@ -161,14 +166,15 @@ static enum status load_asked(struct server_inputs *in, const struct options *o,
     struct contributed_want want = {.columns = o->own_value[OWN_COLUMNS], .seed = o->seed};
     const struct server_wanted wanted = {.run = models_asked(run),
                                          .ids = o->own_value[OWN_IDS],
+                                         .alignment = o->own_value[OWN_ALIGNMENT],
                                          .absent = o->own_value[OWN_ABSENT],
                                          .contributed = contributes ? &want : NULL};
 
-    if (wanted.ids == NULL ||
+    if ((wanted.ids == NULL && wanted.alignment == NULL) ||
         (contributes && (o->own_value[OWN_PREDICT] != NULL || wanted.absent != NULL)))
         return error_set(err, STATUS_CONFIG,
-                         "--predict RUN, or --contribute RUN, goes with --ids FILE, and --absent "
-                         "with --predict");
+                         "--predict RUN, or --contribute RUN, goes with --ids FILE or --alignment "
+                         "NAME, and --absent with --predict");
     if (!read_orders(&want.orders, o->own_value[OWN_PERMUTATIONS]))
         return error_set(err, STATUS_CONFIG, "--permutations: expected 1 to %d",
                          COALITIONS_ORDERS_MAX);
@@ -185,7 +191,8 @@ static enum status load_asked(struct server_inputs *in, const struct options *o,
 /* What the command line asks for: a run, or predictions, or contributions. */
 static enum status load(struct server_inputs *in, const struct options *o, struct error *err)
 {
-    static const enum own_value theirs[] = {OWN_IDS, OWN_ABSENT, OWN_PERMUTATIONS, OWN_COLUMNS};
+    static const enum own_value theirs[] = {OWN_IDS, OWN_ABSENT, OWN_PERMUTATIONS, OWN_COLUMNS,
+                                            OWN_ALIGNMENT};
 
     const char *name = o->own_value[OWN_ALIGN];
     struct alignment_order order = {.replace = o->own[OWN_REPLACE]};

@@ -111,7 +111,7 @@ static void put_row(FILE *f, const struct server_inputs *in, uint32_t row, const
 {
     bool missing[WIRE_MEMBERS_MAX] = {false}, any = false;
     size_t n;
-    const char *id = ids_get(&in->wanted, row, &n);
+    const char *id = ids_name(&in->wanted, row, in->asked.placed, &n);
 
     add_numbers(missing, absent, len, in->roster.n);
     csv_put(f, id, n);

@@ -88,6 +88,16 @@ static double delta_of(const struct server_inputs *in)
     return mechanism_delta(&in->config.plan, in->train.rows + in->test.rows);
 }
 
+/* As a party has it that may lack some of the rows: whether one is in both tables is not looked at.
+ */
+static struct validate_repeats repeats_of(const struct server_inputs *in)
+{
+    struct validate_repeats r = validate_repeats(&in->train, &in->test);
+
+    r.shared |= placed_lacks(&in->target.placed);
+    return r;
+}
+
 /* What it costs party `self`. */
 static struct account_entry priced(const struct server_inputs *in, const struct agenda_releases *r,
                                    uint32_t self)
@@ -102,7 +112,7 @@ static struct account_entry priced(const struct server_inputs *in, const struct 
     /* Under `once` no other bottom takes part; otherwise a server cannot know of another. */
     e.bottom = p->training.releases == RELEASES_ONCE ? ACCOUNT_FROZEN : ACCOUNT_RAW;
     e.releases = r->train + r->evaluate;
-    e.participations_max = agenda_record_max(r, validate_repeats(&in->train, &in->test));
+    e.participations_max = agenda_record_max(r, repeats_of(in));
     return e;
 }
 
@@ -373,6 +383,7 @@ void server_inputs_deinit(struct server_inputs *in)
         answers_close(in->answers);
     mem_free(in->answers);
     contribution_deinit(&in->asks);
+    placed_close(&in->listed.placed);
     ids_deinit(&in->wanted);
     ids_deinit(&in->missing);
     table_deinit(&in->train);
@@ -471,7 +482,6 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
         s = buf_printf(
             out, "# releases: %llu vectors of %u coordinates; one record at most %llu times\n",
             (unsigned long long)(releases.train + releases.evaluate), p->model.embedding,
-            (unsigned long long)agenda_record_max(&releases,
-                                                  validate_repeats(&in->train, &in->test)));
+            (unsigned long long)agenda_record_max(&releases, repeats_of(in)));
     return s == STATUS_OK ? print_claims(in, &releases, out) : s;
 }

@@ -19,11 +19,13 @@
 #include "server/setup.h"
 #include "server/targets.h"
 
-/* For an alignment: of which ids, and what it is about. */
+/* For an alignment: of which ids, and what it is about; for predictions the one that rows are
+ * called by places of. */
 struct server_listed {
     bool aligns;
     struct idlist ids;
     struct alignment about;
+    struct placed placed; /* not opened: they are called by ids */
 };
 
 /* Written by prepare.c, and where predictions are asked for by asked.c. */

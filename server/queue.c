@@ -8,6 +8,7 @@
 #include "common/base/folder.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/key_text.h"
 #include "common/crypto/rng.h"
 #include "common/daemon/models.h"
 
@@ -27,15 +28,15 @@ const char *const queue_state_names[QUEUE_STATES] = {"waiting", "running", "done
 
 static json_t *job_to_json(const struct queue_job *j)
 {
-    return json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i, s:i, s:s, "
-                     "s:s, s:s, s:s}",
+    return json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:i, s:i, "
+                     "s:s, s:s, s:s, s:s}",
                      "job", (int)j->number, "kind", queue_kind_names[j->kind], "state",
                      queue_state_names[j->state], "tries", (int)j->tries, "seed",
                      (json_int_t)j->seed, "submitted", (json_int_t)j->submitted_s, "began",
                      (json_int_t)j->began_s, "ended", (json_int_t)j->ended_s, "run", j->run,
-                     "model", j->model, "absent", j->absent, "by", j->by, "min_parties",
-                     (int)j->min_parties, "permutations", (int)j->orders, "columns", j->columns,
-                     "without", j->without, "outcome", j->outcome, "error", j->error);
+                     "model", j->model, "alignment", j->alignment, "absent", j->absent, "by", j->by,
+                     "min_parties", (int)j->min_parties, "permutations", (int)j->orders, "columns",
+                     j->columns, "without", j->without, "outcome", j->outcome, "error", j->error);
 }
 
 /* As queue_ended writes it: whoever reads a list of jobs reads it in a terminal. */
@@ -62,20 +63,21 @@ static bool take_name(const char *name, const char *const *names, int n, int *ou
 
 static bool job_from_json(struct queue_job *j, json_t *from)
 {
-    const char *kind, *state, *run, *model, *absent, *by = "", *without = "", *columns = "",
-                                                     *outcome, *error;
+    const char *kind, *state, *run, *model, *alignment = "", *absent, *by = "", *without = "",
+                                            *columns = "", *outcome, *error;
     json_int_t seed, submitted, began, ended;
     int number, tries, least = 0, orders = 0, k, st;
 
     /* Those with a question mark are not in a queue that an earlier version has left. */
     if (json_unpack(
             from,
-            "{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s?s, s?i, s?i, s?s, s?s, s:s, "
-            "s:s !}",
+            "{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:s, s?s, s:s, s?s, s?i, s?i, s?s, s?s, "
+            "s:s, s:s !}",
             "job", &number, "kind", &kind, "state", &state, "tries", &tries, "seed", &seed,
             "submitted", &submitted, "began", &began, "ended", &ended, "run", &run, "model", &model,
-            "absent", &absent, "by", &by, "min_parties", &least, "permutations", &orders, "columns",
-            &columns, "without", &without, "outcome", &outcome, "error", &error) != 0 ||
+            "alignment", &alignment, "absent", &absent, "by", &by, "min_parties", &least,
+            "permutations", &orders, "columns", &columns, "without", &without, "outcome", &outcome,
+            "error", &error) != 0 ||
         number < 1 || tries < 0 || least < 0 || orders < 0 || seed < 0 ||
         !take_name(kind, queue_kind_names, QUEUE_KINDS, &k) ||
         !take_name(state, queue_state_names, QUEUE_STATES, &st))
@@ -92,6 +94,8 @@ static bool job_from_json(struct queue_job *j, json_t *from)
                             .orders = (uint32_t)orders};
     return take_text(j->run, sizeof j->run, run) && (run[0] == 0 || models_name(run)) &&
            take_text(j->model, sizeof j->model, model) && (model[0] == 0 || models_name(model)) &&
+           (alignment[0] == 0 || key_text_is_alignment(alignment)) &&
+           take_text(j->alignment, sizeof j->alignment, alignment) &&
            take_text(j->absent, sizeof j->absent, absent) && take_text(j->by, sizeof j->by, by) &&
            (by[0] == 0 || cert_name_is(by, strlen(by))) &&
            take_text(j->columns, sizeof j->columns, columns) &&

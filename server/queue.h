@@ -44,18 +44,19 @@ struct queue_job {
     uint32_t number; /* from 1, never used again */
     enum queue_kind kind;
     enum queue_state state;
-    uint32_t tries;                        /* processes that have begun it */
-    uint64_t seed;                         /* of its schedule, where its plan gives none */
-    int64_t submitted_s, began_s, ended_s; /* since 1970; 0: not yet */
-    char run[PACKAGE_RUN_MAX + 1];         /* its folder in state/runs; "": not known yet */
-    char model[PACKAGE_RUN_MAX + 1];       /* of predictions: by the model of that run */
-    char absent[QUEUE_ABSENT_MAX];         /* and without these parties */
-    char by[CERT_NAME_MAX + 1];            /* for whom; "": as configured */
-    uint32_t min_parties;                  /* and without others that stay away; 0: as configured */
-    uint32_t orders;                       /* of contributions: as contributed_want has it */
-    char columns[QUEUE_ABSENT_MAX];        /* likewise */
-    char without[QUEUE_ABSENT_MAX];        /* of one that is over: who is missing from answers */
-    char outcome[QUEUE_OUTCOME_MAX];       /* as in summary.json */
+    uint32_t tries;                            /* processes that have begun it */
+    uint64_t seed;                             /* of its schedule, where its plan gives none */
+    int64_t submitted_s, began_s, ended_s;     /* since 1970; 0: not yet */
+    char run[PACKAGE_RUN_MAX + 1];             /* its folder in state/runs; "": not known yet */
+    char model[PACKAGE_RUN_MAX + 1];           /* of predictions: by the model of that run */
+    char alignment[CONFIG_ALIGN_NAME_MAX + 1]; /* and by places of it; "": by ids */
+    char absent[QUEUE_ABSENT_MAX];             /* and without these parties */
+    char by[CERT_NAME_MAX + 1];                /* for whom; "": as configured */
+    uint32_t min_parties;            /* and without others that stay away; 0: as configured */
+    uint32_t orders;                 /* of contributions: as contributed_want has it */
+    char columns[QUEUE_ABSENT_MAX];  /* likewise */
+    char without[QUEUE_ABSENT_MAX];  /* of one that is over: who is missing from answers */
+    char outcome[QUEUE_OUTCOME_MAX]; /* as in summary.json */
     char error[ERROR_TEXT_MAX];
 };
 

@@ -419,8 +419,10 @@ enum status server_results_predictions(const struct server_inputs *in, const cha
     for (uint32_t i = 0; i < in->wanted.n; i++) {
         size_t n;
         const char *id = ids_get(&in->wanted, i, &n);
+        const float *score = answers_find(in->answers, id, n);
 
-        scores_put(&out, id, n, NULL, answers_find(in->answers, id, n));
+        id = ids_name(&in->wanted, i, in->asked.placed, &n);
+        scores_put(&out, id, n, NULL, score);
     }
     st = scores_close(&out, err);
     return st == STATUS_OK ? missing_write(in, path, err) : st;

@@ -47,6 +47,7 @@ struct server_watch {
 };
 
 struct package;
+struct placed;
 struct contribution;
 
 /* Where the rows of an open job come from, and where their scores go; take NULL: the rows are known
@@ -77,6 +78,7 @@ struct server_question {
     /* So many answer where the others stay away for so long; fewer than all under noise alone. */
     uint32_t min_parties, wait_ms;
     const struct contribution *asks; /* of a job of contributions, instead of these; else NULL */
+    const struct placed *placed;     /* ids are places of this alignment; NULL: they are ids */
 };
 
 /* Ids that are aligned with the parties'. */

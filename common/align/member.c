@@ -71,7 +71,8 @@ static bool raise_block(const struct raising *r, size_t block)
     }
     secret_wipe(point, sizeof point);
     /* A point may stand beside its opposite; only the end may not be nothing. */
-    return good && group_sum(r->sums + block * GROUP_BYTES, summed + begin * GROUP_BYTES, end - begin);
+    return good &&
+           group_sum(r->sums + block * GROUP_BYTES, summed + begin * GROUP_BYTES, end - begin);
 }
 
 static void raise_range(void *owner, size_t from, size_t to)

@@ -1,4 +1,4 @@
-/* group.c -- ristretto255, by libsodium; long sums by libdecaf, which keeps points as they are added.
+/* group.c -- ristretto255, by libsodium; long sums by libdecaf, which adds points without encoding.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/crypto/group.h"

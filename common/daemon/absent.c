@@ -18,15 +18,23 @@ enum { PLACE_MAX = 16 }; /* bytes of an id that is a place, with what validate.h
 
 static const char LABEL[] = "vfl/absent/1";
 
+enum status absent_check_group(const struct placed_pair *p, const struct config_party *c,
+                               struct error *err)
+{
+    return !placed_lacks(p) || c->group[0] == 0
+               ? STATUS_OK
+               : error_set(err, STATUS_CONFIG,
+                           "data.group: of an alignment of labelled rows: whose a row is that is "
+                           "not here nobody can say");
+}
+
 enum status absent_check(const struct placed_pair *p, const struct config_party *c,
                          struct error *err)
 {
     if (!placed_lacks(p))
         return STATUS_OK;
-    if (c->group[0] != 0)
-        return error_set(err, STATUS_CONFIG,
-                         "data.group: of an alignment of labelled rows: whose a row is that is not "
-                         "here nobody can say");
+    if (absent_check_group(p, c, err) != STATUS_OK)
+        return err->status;
     if (c->validate > 0 && c->validate_by != VALIDATE_ID)
         return error_set(
             err, STATUS_CONFIG,
@@ -200,7 +208,7 @@ enum status absent_fill(const struct placed_pair *p, struct table *train, struct
 
     if (p->train.file.labelled)
         s = fill(train, &of_train, 1, err);
-    if (s == STATUS_OK && test->rows > 0 && placed_lacks(p))
+    if (s == STATUS_OK && placed_lacks(p) && (test->rows > 0 || p->test.file.labelled))
         s = fill(test, of_test, 2, err);
     return s;
 }

@@ -19,6 +19,9 @@
  * they are, or what their labels are, and nobody here can say. */
 enum status absent_check(const struct placed_pair *p, const struct config_party *c,
                          struct error *err) MUST_USE;
+/* Of that, data.group alone: what there is of it in predictions, too. */
+enum status absent_check_group(const struct placed_pair *p, const struct config_party *c,
+                               struct error *err) MUST_USE;
 /* Tables as they are trained and evaluated on, but for those rows: places[] of p (train, test), of
  * which data.validate keeps back the share, get rows.  Both are without such rows so far. */
 enum status absent_fill(const struct placed_pair *p, struct table *train, struct table *test,

@@ -11,8 +11,10 @@
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +34,29 @@ static enum status make_folder(char path[CONFIG_PATH_MAX], const char *state, co
     s = folder_make(path, err);
     path_of(path, state, name);
     return s;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+size_t aligned_names(aligned_name *names, size_t most, const char *state)
+{
+    char path[CONFIG_PATH_MAX];
+    const struct dirent *e;
+    size_t n = 0;
+    DIR *d;
+
+    snprintf(path, sizeof path, "%.*s/alignments", CONFIG_PATH_MAX - 16, state);
+    d = opendir(path);
+    while (d != NULL && n < most && (e = readdir(d)) != NULL)
+        if (key_text_is_alignment(e->d_name))
+            snprintf(names[n++], sizeof *names, "%.*s", CONFIG_ALIGN_NAME_MAX, e->d_name);
+    if (d != NULL)
+        closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    return n;
 }
 
 /* --- how many there were --- */

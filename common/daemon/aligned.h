@@ -67,5 +67,14 @@ struct aligned {
 enum status aligned_load(struct aligned *a, const char *state, const char *name,
                          struct error *err) MUST_USE;
 void aligned_deinit(struct aligned *a); /* wipes; safe on a zeroed struct */
+/* How this side spells the row of that place, *n bytes; 0: it does not have it. */
+static inline const char *aligned_spelling(const struct aligned *a, uint32_t place, size_t *n)
+{
+    *n = a->size[place];
+    return (const char *)a->text.data + a->at[place];
+}
+/* Names of alignments under state, `most` at most, in their order; how many. */
+typedef char aligned_name[CONFIG_ALIGN_NAME_MAX + 1];
+size_t aligned_names(aligned_name *names, size_t most, const char *state);
 
 #endif

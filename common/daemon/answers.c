@@ -111,12 +111,20 @@ void answers_missing(char out[ANSWERS_ABSENT_MAX], const bool *missing, size_t n
                                      used > 0 ? "+" : "", i);
 }
 
+enum { BEGINS_MAX = ANSWERS_ABSENT_MAX + DIGEST_HEX_CHARS + 32 };
+
+/* How a line of this key begins; its length. */
+static int begin_line(char begins[BEGINS_MAX], const struct answers_key *key)
+{
+    return snprintf(begins, BEGINS_MAX, "%llu%s%s,%s,", (unsigned long long)key->epoch,
+                    key->alignment[0] != 0 ? "@" : "", key->alignment, key->absent);
+}
+
 /* Is it an answer of this key? */
 static bool is_of(const char *line, const char *end, const struct answers_key *key)
 {
-    char begins[ANSWERS_ABSENT_MAX + 32];
-    const int n =
-        snprintf(begins, sizeof begins, "%llu,%s,", (unsigned long long)key->epoch, key->absent);
+    char begins[BEGINS_MAX];
+    const int n = begin_line(begins, key);
 
     return end - line > n && memcmp(line, begins, (size_t)n) == 0;
 }
@@ -257,9 +265,11 @@ const char *answers_without(const struct answers *a, const char *id, size_t n, s
 enum status answers_print(struct buf *out, const struct answers_key *key, const char *id, size_t n,
                           const float *score)
 {
-    enum status s =
-        buf_printf(out, "%llu,%s,%.*s", (unsigned long long)key->epoch, key->absent, (int)n, id);
+    char begins[BEGINS_MAX];
+    enum status s;
 
+    (void)begin_line(begins, key);
+    s = buf_printf(out, "%s%.*s", begins, (int)n, id);
     for (uint32_t k = 0; k < key->outputs && s == STATUS_OK; k++)
         s = buf_printf(out, ",%.9g", (double)score[k]);
     return s == STATUS_OK ? buf_printf(out, "\n") : s;
@@ -375,7 +385,7 @@ enum status answers_keep(struct answers *a, const char *ids, const uint32_t *at,
 enum status answers_keep_rows(struct answers *a, const struct answers_rows *rows, struct error *err)
 {
     const size_t from = a->file.len;
-    struct answers_key key = {.epoch = a->key.epoch, .outputs = a->key.outputs};
+    struct answers_key key = a->key;
     enum status s = STATUS_OK;
 
     snprintf(key.absent, sizeof key.absent, "%s", rows->absent);
@@ -409,19 +419,29 @@ enum status answers_count(const char *state, const char *run, size_t *n, struct 
     return s;
 }
 
-/* All lines but those of this id. */
-static enum status without(struct buf *out, const struct buf *b, const char *id, size_t *gone)
+static bool goes(const struct answers_goes *whose, const char *line, const char *end)
+{
+    char alignment[DIGEST_HEX_CHARS + 1] = "";
+    const size_t epoch = strcspn(line, "@,");
+    size_t n;
+    const char *id = id_of(line, end, &n);
+
+    if (line[epoch] == '@')
+        snprintf(alignment, sizeof alignment, "%.*s", (int)strcspn(line + epoch + 1, ","),
+                 line + epoch + 1);
+    return id != NULL && whose->goes(whose->owner, alignment, id, n);
+}
+
+/* All lines but those that are to go. */
+static enum status without(struct buf *out, const struct buf *b, const struct answers_goes *whose,
+                           size_t *gone)
 {
     enum status s = STATUS_OK;
 
     *gone = 0;
     for (const char *at = first_of(b), *end; s == STATUS_OK && at < last_of(b); at = end + 1) {
-        size_t n;
-        const char *has;
-
         end = line_end(b, at);
-        has = id_of(at, end, &n);
-        if (has != NULL && n == strlen(id) && memcmp(has, id, n) == 0)
+        if (goes(whose, at, end))
             ++*gone;
         else
             s = buf_append(out, at, (size_t)(end + 1 - at));
@@ -429,8 +449,8 @@ static enum status without(struct buf *out, const struct buf *b, const char *id,
     return s;
 }
 
-enum status answers_forget(const char *state, const char *run, const char *id, size_t *n,
-                           struct error *err)
+enum status answers_forget(const char *state, const char *run, const struct answers_goes *whose,
+                           size_t *n, struct error *err)
 {
     char path[PATH_MAX];
     struct buf was, left;
@@ -446,7 +466,7 @@ enum status answers_forget(const char *state, const char *run, const char *id, s
     path_of(path, state, run, "answers");
     there = access(path, F_OK) == 0;
     s = read_lines(&was, path, err);
-    if (s == STATUS_OK && without(&left, &was, id, n) != STATUS_OK)
+    if (s == STATUS_OK && without(&left, &was, whose, n) != STATUS_OK)
         s = error_set(err, STATUS_MEMORY, "%s: no memory", path);
     /* Also where there is none of it: who has lines to add is to know (answers_append). */
     if (s == STATUS_OK && there)

@@ -1,9 +1,10 @@
 /* answers.h -- what a server keeps of predictions, so that a row that is asked for again needs no
  * second draw: state/models/RUN/answers, beside the model that has made them.
  *
- * A line for each: data epoch, who was missing (left out, or away), id, scores.  An answer is one
- * of these three and of the model; the epoch is a number that the operator moves when data has
- * changed, and answers of others are not looked at.  Lines are appended; one that a crash has cut
+ * A line for each: data epoch (and behind an @ the digest of an alignment, where ids are its
+ * places), who was missing (left out, or away), id, scores.  An answer is one of these and of the
+ * model; the epoch is a number that the operator moves when data has changed, and answers of others
+ * are not looked at.  Lines are appended; one that a crash has cut
  * short is dropped, and costs another draw.  Scores are about persons: mode 0600, and
  * answers_forget() takes one out.
  *
@@ -14,6 +15,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
+#include "common/crypto/digest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +30,9 @@ void answers_missing(char out[ANSWERS_ABSENT_MAX], const bool *missing, size_t n
 struct answers_key {
     uint64_t epoch;
     char absent[ANSWERS_ABSENT_MAX]; /* numbers of the roster, from 0, with + between; "": nobody */
-    uint32_t outputs;                /* scores of a row */
+    /* Hexadecimal, of the alignment that ids are places of (places.h); "": they are ids. */
+    char alignment[DIGEST_HEX_CHARS + 1];
+    uint32_t outputs; /* scores of a row */
 };
 
 struct answers {
@@ -90,8 +94,13 @@ enum status answers_append(const char *state, const char *run, const struct buf 
 /* Of all keys; *n: how many there were. */
 enum status answers_count(const char *state, const char *run, size_t *n,
                           struct error *err) MUST_USE;
-enum status answers_forget(const char *state, const char *run, const char *id, size_t *n,
-                           struct error *err) MUST_USE;
+/* Those that are for `goes` to go: of which alignment ("": of none), and of which id. */
+struct answers_goes {
+    const void *owner;
+    bool (*goes)(const void *owner, const char *alignment, const char *id, size_t n);
+};
+enum status answers_forget(const char *state, const char *run, const struct answers_goes *whose,
+                           size_t *n, struct error *err) MUST_USE;
 /* With the model they go: all of them.  STATUS_CONFIG: somebody has them. */
 enum status answers_remove(const char *state, const char *run, struct error *err) MUST_USE;
 

@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/config/task.h"
+#include "common/daemon/embedded.h"
 #include "common/daemon/package_text.h"
 #include "common/nn/layer.h"
 #include "common/nn/safetensors.h"
@@ -127,8 +128,26 @@ static void add_table(struct package *p)
     p->spec.table.width = p->plan.model.embedding;
 }
 
+/* And of a bottom's, what its schema alone says: that its first layer has tables. */
+static enum status check_embedded(struct package *p, struct error *err)
+{
+    struct nn_spec *spec = &p->spec;
+
+    spec->embedded = embedded_of(&p->schema);
+    if (spec->embedded.n == 0)
+        return STATUS_OK;
+    if (spec->layers < 2 || spec->layer[0].kind != NN_DENSE)
+        return error_set(err, STATUS_DATA, "its schema embeds columns, and its layers do not");
+    spec->layer[0].kind = NN_EMBEDDING;
+    if (!layer_kind_of(spec, 0)->fits(spec, 0))
+        return error_set(err, STATUS_DATA, "its first layer is not that of its schema");
+    return schema_is_spared(&p->schema, &p->scale)
+               ? STATUS_OK
+               : error_set(err, STATUS_DATA, "it standardises the numbers of levels");
+}
+
 /* Does it fit the plan that stands in it? */
-static enum status check_shape(const struct package *p, size_t data_bytes, struct error *err)
+static enum status check_shape(const struct package *p, struct error *err)
 {
     const struct nn_spec *spec = &p->spec;
     const struct plan *plan = &p->plan;
@@ -151,9 +170,14 @@ static enum status check_shape(const struct package *p, size_t data_bytes, struc
         return error_set(err, STATUS_DATA, "its schema does not make its columns");
     if (p->classes != NULL && (!head || names_of(p->classes) != package_classes(plan)))
         return error_set(err, STATUS_DATA, "it has not a name for each of its classes");
-    if (nn_spec_params(spec) != data_bytes / sizeof(float))
-        return error_set(err, STATUS_DATA, "its weights are not as many as its layers have");
     return STATUS_OK;
+}
+
+static enum status check_weights(const struct package *p, size_t data_bytes, struct error *err)
+{
+    if (nn_spec_params(&p->spec) == data_bytes / sizeof(float))
+        return STATUS_OK;
+    return error_set(err, STATUS_DATA, "its weights are not as many as its layers have");
 }
 
 enum status package_parse(struct package *p, const uint8_t *bytes, size_t n, struct error *err)
@@ -168,8 +192,12 @@ enum status package_parse(struct package *p, const uint8_t *bytes, size_t n, str
         s = package_text_read(p, &metadata, err);
     if (s == STATUS_OK) {
         add_table(p);
-        s = check_shape(p, data_bytes, err);
+        s = check_shape(p, err);
     }
+    if (s == STATUS_OK)
+        s = check_embedded(p, err);
+    if (s == STATUS_OK)
+        s = check_weights(p, data_bytes, err);
     if (s == STATUS_OK && p->file.data != bytes) {
         p->file.len = 0;
         s = buf_append(&p->file, bytes, n);
@@ -232,7 +260,8 @@ enum status package_peek(struct package *p, const char *path, struct error *err)
     return s;
 }
 
-enum status package_columns(const struct package *p, const struct table *t, struct error *err)
+enum status package_columns(const struct package *p, const struct schema *s, const struct table *t,
+                            struct error *err)
 {
     if (p->cols != t->cols)
         return error_set(err, STATUS_DATA, "it is for %zu columns, the data has %zu", p->cols,
@@ -244,7 +273,11 @@ enum status package_columns(const struct package *p, const struct table *t, stru
             return error_set(err, STATUS_DATA, "its column %zu is \"%s\", in the data it is \"%s\"",
                              c + 1, want, is);
     }
-    return STATUS_OK;
+    return schema_embeds_as(&p->schema, s)
+               ? STATUS_OK
+               : error_set(err, STATUS_DATA,
+                           "it embeds other columns or levels, or in vectors of "
+                           "another length");
 }
 
 enum status package_prepare(const struct package *p, struct table *t, size_t *unseen,
@@ -259,7 +292,7 @@ enum status package_prepare(const struct package *p, struct table *t, size_t *un
                                           : "it is for columns with names, which IDX has not");
     s = schema_apply(&p->schema, t, unseen, filled, err);
     if (s == STATUS_OK)
-        s = package_columns(p, t, err);
+        s = package_columns(p, &p->schema, t, err);
     if (s == STATUS_OK && p->scale.cols > 0)
         scale_apply(&p->scale, t);
     return s;

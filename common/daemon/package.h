@@ -100,8 +100,9 @@ enum status package_prepare(const struct package *p, struct table *t, size_t *un
 uint32_t package_classes(const struct plan *plan);
 /* What class k is called: its number where it has no name.  n bytes of room. */
 void package_class(const struct package *p, uint32_t k, char *out, size_t n);
-/* A bottom's columns are those of the table, by name and in their order. */
-enum status package_columns(const struct package *p, const struct table *t,
+/* A bottom's columns are those of the table, by name and in their order; s, which has made them,
+ * embeds the same levels. */
+enum status package_columns(const struct package *p, const struct schema *s, const struct table *t,
                             struct error *err) MUST_USE;
 
 /* May a run of this plan begin with it?  STATUS_CONFIG names the key that says otherwise. */

@@ -55,12 +55,17 @@ static bool read_activations(struct nn_spec *spec, const char *text)
     return *at == 0;
 }
 
-/* Nets of units alone, and polynomials, say all by their widths: packages of before have no more.
- */
+/* A polynomial is known by its degree, and tables by the schema beside them. */
+static bool is_said_elsewhere(enum nn_kind kind)
+{
+    return kind == NN_POLYNOMIAL || kind == NN_EMBEDDING;
+}
+
+/* Nets of units and of these alone say all by their widths: packages of before have no more. */
 static bool has_images(const struct nn_spec *spec)
 {
     for (size_t i = 0; i < spec->layers; i++)
-        if (spec->layer[i].kind != NN_DENSE && spec->layer[i].kind != NN_POLYNOMIAL)
+        if (spec->layer[i].kind != NN_DENSE && !is_said_elsewhere(spec->layer[i].kind))
             return true;
     return false;
 }
@@ -96,6 +101,7 @@ static void print_kinds(char *text, size_t size, const struct nn_spec *spec)
         struct nn_layer_spec l = spec->layer[i];
         uint32_t flattens = l.flattens, *number[KIND_NUMBERS];
 
+        l.kind = is_said_elsewhere(l.kind) ? NN_DENSE : l.kind;
         numbers_of(number, &l, &flattens);
         n += (size_t)snprintf(text + n, size - n, "%s", layer_kind(l.kind)->name);
         for (size_t k = 0; k < KIND_NUMBERS && l.kind != NN_DENSE; k++)
@@ -129,7 +135,7 @@ static bool read_kind(struct nn_layer_spec *l, const char *text)
     while (kind < NN_KINDS && (strlen(layer_kind((enum nn_kind)kind)->name) != name ||
                                strncmp(layer_kind((enum nn_kind)kind)->name, text, name) != 0))
         kind++;
-    if (kind == NN_KINDS || kind == NN_POLYNOMIAL)
+    if (kind == NN_KINDS || is_said_elsewhere((enum nn_kind)kind))
         return false;
     *l = (struct nn_layer_spec){.kind = (enum nn_kind)kind};
     numbers_of(number, l, &flattens);

@@ -147,6 +147,7 @@ static const char *own(const void *owner)
 static enum status end(void *owner, const struct source *s, struct error *err)
 {
     struct placed *p = owner;
+    const bool lacking = p->may_lack || p->asked;
     uint32_t missing = 0, first = 0;
 
     for (uint32_t i = p->file.n; i-- > 0;) {
@@ -157,14 +158,14 @@ static enum status end(void *owner, const struct source *s, struct error *err)
         if (p->may_lack)
             p->file.size[i] = 0;
     }
-    if (missing == p->there && p->may_lack)
+    if (missing == p->there && p->may_lack && !p->asked)
         return error_set(err, STATUS_DATA, "%s: none of the rows of alignment %s is here", s->path,
                          p->file.name);
-    if (missing > 0 && p->may_lack)
+    if (missing > 0 && lacking)
         log_warn("%s: it lacks %u of the rows of alignment %s that were here, that of place %u "
                  "first: their part is a constant",
                  s->path, missing, p->file.name, first);
-    if (missing == 0 || p->may_lack)
+    if (missing == 0 || lacking)
         return STATUS_OK;
     return error_set(err, STATUS_DATA,
                      "%s: it lacks %u of the %u rows of alignment %s, that of place %u first: let "
@@ -249,6 +250,19 @@ void placed_close(struct placed *p)
     *p = (struct placed){.form.columns = 0};
 }
 
+uint32_t placed_find(const struct placed *p, const char *spelling, size_t n, uint32_t occurrence)
+{
+    uint8_t row[ALIGN_ROW_BYTES];
+    uint32_t place = PLACES_NONE;
+
+    if (idlist_form_spelling(&p->form, spelling, n, row)) {
+        idlist_number(row, occurrence);
+        place = find_row(p, row);
+    }
+    secret_wipe(row, sizeof row);
+    return place;
+}
+
 const char *placed_own_id(const struct placed *p, const struct table *t, size_t row, size_t *n)
 {
     const char *own = table_own_id(t, row), *digits = strrchr(table_id(t, row), '-');
@@ -264,8 +278,7 @@ const char *placed_own_id(const struct placed *p, const struct table *t, size_t 
     digest_hex(hex, row_of(p, (uint32_t)place), ALIGN_ROW_BYTES);
     if (strcmp(own, hex) != 0)
         return own;
-    *n = p->file.size[place];
-    return (const char *)p->file.text.data + p->file.at[place];
+    return aligned_spelling(&p->file, (uint32_t)place, n);
 }
 
 void placed_show(const struct placed *p, const struct table *t, const char *path)

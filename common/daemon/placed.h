@@ -28,12 +28,16 @@ struct placed {
     bool may_lack; /* a row of the file that the source does not have is one that is not here, and
                     * of an id that stands twice the first one counts: that a side ends for it
                     * would tell others that the row is in the file */
+    bool asked; /* for predictions: rows of the file that the source does not have are unknown here,
+                 * all of them, perhaps */
     char own[TABLE_ID_MAX + 1];
 };
 
 enum status placed_open(struct placed *p, const char *state, const char *name,
                         struct error *err) MUST_USE;
 void placed_close(struct placed *p); /* wipes; safe on a zeroed struct */
+/* The place of the row that this side spells so, the occurrence-th of its id; PLACES_NONE. */
+uint32_t placed_find(const struct placed *p, const char *spelling, size_t n, uint32_t occurrence);
 
 /* How many rows an alignment and a table have in common, whichever they are. */
 struct placed_count {

@@ -4,38 +4,11 @@
 #include "common/daemon/survey.h"
 
 #include "common/base/mem.h"
-#include "common/config/key_text.h"
 #include "common/daemon/placed.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef char name_of[CONFIG_ALIGN_NAME_MAX + 1];
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-static size_t list(name_of *names, const char *state)
-{
-    char path[CONFIG_PATH_MAX];
-    const struct dirent *e;
-    size_t n = 0;
-    DIR *d;
-
-    snprintf(path, sizeof path, "%.*s/alignments", CONFIG_PATH_MAX - 16, state);
-    d = opendir(path);
-    while (d != NULL && n < SURVEY_MAX && (e = readdir(d)) != NULL)
-        if (key_text_is_alignment(e->d_name))
-            snprintf(names[n++], sizeof *names, "%.*s", CONFIG_ALIGN_NAME_MAX, e->d_name);
-    if (d != NULL)
-        closedir(d);
-    qsort(names, n, sizeof *names, by_name);
-    return n;
-}
 
 /* One that is not gone by. */
 static enum status print_other(const struct survey *s, const char *name, struct buf *out)
@@ -66,7 +39,7 @@ static enum status print_none(const struct survey *s, struct buf *out)
 
 static enum status print_table(const struct survey *s, struct buf *out)
 {
-    name_of names[SURVEY_MAX];
+    aligned_name names[SURVEY_MAX];
     enum status st = STATUS_OK;
     size_t n;
 
@@ -75,7 +48,7 @@ static enum status print_table(const struct survey *s, struct buf *out)
                           s->key, s->t->own.left, s->path);
     if (s->t->counted) /* by no ids */
         return STATUS_OK;
-    n = list(names, s->state);
+    n = aligned_names(names, SURVEY_MAX, s->state);
     for (size_t i = 0; i < n && st == STATUS_OK; i++)
         st = print_other(s, names[i], out);
     return n == 0 ? print_none(s, out) : st;

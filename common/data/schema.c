@@ -73,10 +73,15 @@ static size_t values_of(const struct schema_column *c)
     return n > 0 ? n : 1;
 }
 
+size_t schema_levels(const struct schema_column *c)
+{
+    return (size_t)c->kept + c->other + c->indicator;
+}
+
 size_t schema_width(const struct schema_column *c)
 {
     switch (c->kind) {
-    case SCHEMA_CATEGORY: return (size_t)c->kept + c->other + c->indicator;
+    case SCHEMA_CATEGORY: return c->embedded ? schema_levels(c) > 0 : schema_levels(c);
     case SCHEMA_LABEL:
     case SCHEMA_IGNORED: return 0;
     case SCHEMA_AUTO: /* nothing but missing cells */
@@ -85,6 +90,74 @@ size_t schema_width(const struct schema_column *c)
     case SCHEMA_TIME: return values_of(c) + c->indicator;
     }
     CHECK(false);
+}
+
+void schema_settle_vector(struct schema_column *c)
+{
+    const size_t levels = schema_levels(c);
+    size_t n = 1;
+
+    while (n < SCHEMA_VECTOR_MAX && n * n * n * n < 16 * levels)
+        n++;
+    if (c->embedded && c->vector == 0)
+        c->vector = (uint32_t)n;
+}
+
+bool schema_is_embedded(const struct schema_column *c)
+{
+    return c->kind == SCHEMA_CATEGORY && c->embedded && schema_width(c) > 0;
+}
+
+enum status schema_check_vectors(const struct schema *s, struct error *err)
+{
+    size_t columns = 0, values = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (schema_is_embedded(&s->column[i])) {
+            columns++;
+            values += schema_levels(&s->column[i]) * s->column[i].vector;
+            if (columns > SCHEMA_EMBEDDED_MAX || values > SCHEMA_VECTORS_MAX)
+                return error_set(err, STATUS_CONFIG,
+                                 "encode: embedding: at most %d columns, and %d values in all "
+                                 "their vectors (levels times width)",
+                                 SCHEMA_EMBEDDED_MAX, SCHEMA_VECTORS_MAX);
+        }
+    return STATUS_OK;
+}
+
+static size_t next_embedded(const struct schema *s, size_t i)
+{
+    while (i < s->n && !schema_is_embedded(&s->column[i]))
+        i++;
+    return i;
+}
+
+/* By place; columns of as many levels. */
+static bool same_levels(const struct schema_column *a, const struct schema_column *b)
+{
+    for (uint32_t i = 0; i < a->levels.n; i++) {
+        const char *text = levels_text(&a->levels, i);
+        const uint32_t at =
+            a->place[i] == LEVELS_NONE ? LEVELS_NONE : levels_find(&b->levels, text, strlen(text));
+
+        if (a->place[i] != LEVELS_NONE && (at == LEVELS_NONE || b->place[at] != a->place[i]))
+            return false;
+    }
+    return true;
+}
+
+bool schema_embeds_as(const struct schema *a, const struct schema *b)
+{
+    size_t i = next_embedded(a, 0), j = next_embedded(b, 0);
+
+    for (; i < a->n && j < b->n; i = next_embedded(a, i + 1), j = next_embedded(b, j + 1)) {
+        const struct schema_column *x = &a->column[i], *y = &b->column[j];
+
+        if (strcmp(x->name, y->name) != 0 || x->kept != y->kept || x->other != y->other ||
+            x->indicator != y->indicator || x->vector != y->vector || !same_levels(x, y))
+            return false;
+    }
+    return i == a->n && j == b->n;
 }
 
 bool schema_is_value(const struct schema_column *c)
@@ -158,6 +231,11 @@ static void put_names(char *out, const struct schema_column *c)
     const size_t width = schema_width(c);
     char level[LEVELS_TEXT_MAX + 2];
 
+    if (c->kind == SCHEMA_CATEGORY && c->embedded) {
+        if (width > 0)
+            memcpy(out, c->name, TABLE_NAME_MAX);
+        return;
+    }
     if (c->kind == SCHEMA_CATEGORY) {
         for (uint32_t i = 0; i < c->levels.n; i++) {
             snprintf(level, sizeof level, "=%s", levels_text(&c->levels, i));
@@ -205,30 +283,38 @@ static void put_value(float *out, const struct schema_column *c, float x)
     }
 }
 
+/* Which feature of a category is 1; LEVELS_NONE: none. */
+static uint32_t place_of(const struct schema_column *c, float x, size_t *unseen)
+{
+    const uint32_t level = isnan(x) ? 0 : (uint32_t)x;
+    const uint32_t place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
+
+    if (isnan(x))
+        return c->indicator ? c->kept + c->other : LEVELS_NONE;
+    *unseen += level == c->levels.n || (level < c->levels.n && c->levels.level[level].count == 0);
+    return place == LEVELS_NONE && c->other ? c->kept : place;
+}
+
 /* One cell's features; out is zeroed. */
 static void put(float *out, const struct schema_column *c, float x, size_t *unseen, size_t *filled)
 {
-    const size_t width = schema_width(c);
     const bool missing = isnan(x);
 
-    if (c->indicator)
-        out[width - 1] = missing ? 1 : 0;
-    else if (missing)
+    if (missing && !c->indicator)
         ++*filled;
-    if (c->kind != SCHEMA_CATEGORY) {
-        if (!missing || c->missing != MISSING_OWN)
-            put_value(out, c, missing ? c->fill : x);
-    } else if (!missing) {
-        const uint32_t level = (uint32_t)x;
-        const uint32_t place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
+    if (c->kind == SCHEMA_CATEGORY) {
+        const uint32_t place = place_of(c, x, unseen);
 
-        *unseen +=
-            level == c->levels.n || (level < c->levels.n && c->levels.level[level].count == 0);
-        if (place != LEVELS_NONE)
+        if (place != LEVELS_NONE && c->embedded)
+            out[0] = (float)place + 1;
+        else if (place != LEVELS_NONE)
             out[place] = 1;
-        else if (c->other)
-            out[c->kept] = 1;
+        return;
     }
+    if (c->indicator)
+        out[schema_width(c) - 1] = missing ? 1 : 0;
+    if (!missing || c->missing != MISSING_OWN)
+        put_value(out, c, missing ? c->fill : x);
 }
 
 static void fill_in_place(const struct schema *s, struct table *t, size_t *filled)
@@ -327,4 +413,15 @@ void schema_spare_levels(const struct schema *s, struct scale *scale)
         at += width;
     }
     CHECK(s->n == 0 || at == scale->cols);
+}
+
+bool schema_is_spared(const struct schema *s, const struct scale *scale)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < s->n && scale->cols > 0; at += schema_width(&s->column[i++]))
+        if (schema_is_embedded(&s->column[i]) &&
+            !(fabsf(scale->mean[at]) <= 0 && fabsf(scale->sd[at] - 1) <= 0))
+            return false;
+    return true;
 }

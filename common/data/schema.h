@@ -22,7 +22,7 @@
 enum schema_kind {
     SCHEMA_AUTO,     /* not known yet: what its first cell is */
     SCHEMA_NUMBER,   /* one feature */
-    SCHEMA_CATEGORY, /* a feature for each level */
+    SCHEMA_CATEGORY, /* a feature for each level, or one: its number, for a table of vectors */
     SCHEMA_ORDERED,  /* one feature: the number of the level, in the order given */
     SCHEMA_TIME,     /* one feature: days since 2000-01-01 */
     SCHEMA_IGNORED,  /* none */
@@ -47,6 +47,13 @@ enum {
     SCHEMA_BINS_MAX = 64,
     SCHEMA_LEVELS_KEPT = 256, /* features of one column at most, unless it says otherwise */
     SCHEMA_LEVEL_ROWS = 2     /* rows that a level needs for a feature of its own, likewise */
+};
+
+/* Of categories that are embedded: columns of a schema, values of a vector, and of all vectors. */
+enum {
+    SCHEMA_EMBEDDED_MAX = 64,
+    SCHEMA_VECTOR_MAX = 64,
+    SCHEMA_VECTORS_MAX = 1 << 24,
 };
 
 /* Of a budget: beyond these it says nothing. */
@@ -76,6 +83,10 @@ struct schema_column {
     uint32_t kept;    /* so many features, of the levels that `place` sends there */
     uint32_t *place;  /* by level: its feature, or LEVELS_NONE: it counts as `other` */
     bool other;       /* one more feature: 1 where the level is none of those kept */
+    /* Instead of these features one, whole: 1 + the place that the 1 would have among them, and 0
+     * where there would be none.  The bottom's first layer makes a vector of it. */
+    bool embedded;
+    uint32_t vector; /* how long; 0: the number of levels decides, once it is known */
 };
 
 struct schema {
@@ -102,6 +113,17 @@ enum status schema_place_all(struct schema_column *c) MUST_USE;
 bool schema_is_open(const struct schema_column *c);
 /* How many features the column makes. */
 size_t schema_width(const struct schema_column *c);
+/* Of a category: the features that it makes, or would make if it were not embedded. */
+size_t schema_levels(const struct schema_column *c);
+/* Is it a category that is embedded, and not left out? */
+bool schema_is_embedded(const struct schema_column *c);
+/* Levels that are known give an embedded column's vectors their length, unless it is known, too:
+ * the least whole number that is no less than 2 levels^(1/4). */
+void schema_settle_vector(struct schema_column *c);
+/* STATUS_CONFIG: more is embedded than there may be. */
+enum status schema_check_vectors(const struct schema *s, struct error *err) MUST_USE;
+/* Do both embed the same columns, by the same levels in vectors of the same length? */
+bool schema_embeds_as(const struct schema *a, const struct schema *b);
 
 /* Of a number or time that is there: cut off, and its logarithm where the column says so. */
 float schema_transform(const struct schema_column *c, float x);
@@ -111,6 +133,8 @@ bool schema_is_value(const struct schema_column *c);
 /* Features that are 0 or 1 by what they mean keep their values: only numbers and times are
  * standardised. */
 void schema_spare_levels(const struct schema *s, struct scale *scale);
+/* Does it keep the features that are numbers of levels? */
+bool schema_is_spared(const struct schema *s, const struct scale *scale);
 
 /* t, as intake.h read it for s, becomes features: standing in for what is missing, a feature for
  * each level.  *unseen counts cells with a level that the schema does not know, *filled those that

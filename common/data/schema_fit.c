@@ -60,7 +60,8 @@ static int by_text(const void *a, const void *b, void *of)
 /* The most frequent levels get a feature each, in the order of their texts, which is no row's. */
 static enum status place_levels(struct schema_column *c)
 {
-    const uint32_t most = c->max_levels > 0 ? c->max_levels : SCHEMA_LEVELS_KEPT;
+    const uint32_t kept = c->embedded ? (uint32_t)LEVELS_MAX : (uint32_t)SCHEMA_LEVELS_KEPT;
+    const uint32_t most = c->max_levels > 0 ? c->max_levels : kept;
     const uint32_t rows = c->min_rows > 0 ? c->min_rows : SCHEMA_LEVEL_ROWS;
     struct levels *l = &c->levels;
     uint32_t *order = mem_alloc(l->n, sizeof *order);
@@ -209,6 +210,7 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
     else
         s = c->open ? place_levels(c) : STATUS_OK;
     c->open = false;
+    schema_settle_vector(c);
     if (s == STATUS_OK && schema_width(c) == 0) {
         log_warn("column \"%s\": ignored, no training row has a value there", c->name);
         c->kind = SCHEMA_IGNORED;
@@ -225,5 +227,5 @@ enum status schema_fit(struct schema *s, const struct table *t, struct error *er
             return error_set(err, status, "column \"%s\": %s", s->column[i].name,
                              status_words(status));
     }
-    return STATUS_OK;
+    return schema_check_vectors(s, err);
 }

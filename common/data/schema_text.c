@@ -1,4 +1,4 @@
-/* schema_text.c -- YAML to a schema and back.
+/* schema_text.c -- YAML to a schema.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/data/schema_text.h"
@@ -6,7 +6,6 @@
 #include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/base/mem.h"
-#include "common/config/key_print.h"
 #include "common/config/number.h"
 #include "common/config/tree.h"
 #include "common/data/order.h"
@@ -15,135 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-/* --- printing --- */
-
-static enum status print_number(struct buf *out, const char *before, float x)
-{
-    char text[NUMBER_TEXT_MAX];
-
-    number_print(text, (double)x);
-    return buf_printf(out, "%s%s", before, text);
-}
-
-static enum status print_levels(const struct schema_column *c, struct buf *out)
-{
-    uint32_t *at = mem_alloc(c->levels.n, sizeof *at);
-    enum status s = at == NULL ? STATUS_MEMORY : buf_printf(out, ", levels: [");
-
-    for (uint32_t i = 0; s == STATUS_OK && i < c->levels.n; i++)
-        if (c->place[i] != LEVELS_NONE)
-            at[c->place[i]] = i;
-    for (uint32_t i = 0; s == STATUS_OK && i < c->kept; i++) {
-        s = buf_printf(out, "%s", i == 0 ? "" : ", ");
-        if (s == STATUS_OK)
-            s = key_print_quoted(levels_text(&c->levels, at[i]), out);
-    }
-    mem_free(at);
-    if (s == STATUS_OK)
-        s = buf_printf(out, "]");
-    return s == STATUS_OK && c->other ? buf_printf(out, ", other: true") : s;
-}
-
-/* Bins whose edges are known are said by these. */
-static enum status print_bins(const struct schema_column *c, struct buf *out)
-{
-    enum status s;
-
-    if (!c->cut)
-        return buf_printf(out, ", bins: %u", (unsigned)c->bins);
-    s = buf_printf(out, ", edges: [");
-    for (uint32_t i = 0; s == STATUS_OK && i + 1 < c->bins; i++)
-        s = print_number(out, i == 0 ? "" : ", ", c->edge[i]);
-    return s == STATUS_OK ? buf_printf(out, "]") : s;
-}
-
-static enum status print_parts(const struct schema_column *c, struct buf *out)
-{
-    const char *between = ", parts: [";
-    enum status s = STATUS_OK;
-
-    for (size_t i = 0; s == STATUS_OK && schema_parts[i] != NULL; i++)
-        if ((c->parts >> i & 1) != 0) {
-            s = buf_printf(out, "%s%s", between, schema_parts[i]);
-            between = ", ";
-        }
-    return s == STATUS_OK ? buf_printf(out, "]") : s;
-}
-
-static enum status print_values(const struct schema_column *c, struct buf *out)
-{
-    enum status s = buf_printf(out, ", missing: %s", schema_missings[c->missing]);
-
-    if (s == STATUS_OK && c->filled)
-        s = print_number(out, ", fill: ", c->fill);
-    if (s == STATUS_OK && c->clipped) {
-        s = print_number(out, ", clip: [", c->low);
-        if (s == STATUS_OK)
-            s = print_number(out, ", ", c->high);
-        if (s == STATUS_OK)
-            s = buf_printf(out, "]");
-    }
-    if (s == STATUS_OK && c->bins > 0)
-        s = print_bins(c, out);
-    if (s == STATUS_OK && c->parts > 0)
-        s = print_parts(c, out);
-    return s == STATUS_OK && c->log ? buf_printf(out, ", log: true") : s;
-}
-
-static enum status print_column(const struct schema_column *c, struct buf *out)
-{
-    const bool texts = c->kind == SCHEMA_CATEGORY || c->kind == SCHEMA_ORDERED;
-    enum status s = buf_printf(out, "  - {name: ");
-
-    if (s == STATUS_OK)
-        s = key_print_quoted(c->name, out);
-    if (s == STATUS_OK)
-        s = buf_printf(out, ", kind: %s", schema_kinds[c->kind]);
-    if (s == STATUS_OK && texts && !c->open)
-        s = print_levels(c, out);
-    if (s == STATUS_OK && c->open && c->min_rows > 0)
-        s = buf_printf(out, ", min_rows: %u", (unsigned)c->min_rows);
-    if (s == STATUS_OK && c->open && c->max_levels > 0)
-        s = buf_printf(out, ", max_levels: %u", (unsigned)c->max_levels);
-    if (s == STATUS_OK && schema_width(c) > 0 && c->kind != SCHEMA_CATEGORY)
-        s = print_values(c, out);
-    else if (s == STATUS_OK && c->kind == SCHEMA_CATEGORY && c->missing == MISSING_REFUSED)
-        s = buf_printf(out, ", missing: %s", schema_missings[c->missing]);
-    if (s == STATUS_OK && c->indicator)
-        s = buf_printf(out, ", indicator: true");
-    return s == STATUS_OK ? buf_printf(out, "}\n") : s;
-}
-
-static enum status print_statistics(const struct schema *s, struct buf *out)
-{
-    char epsilon[NUMBER_TEXT_MAX], delta[NUMBER_TEXT_MAX];
-
-    if (!s->dp)
-        return buf_printf(out, "statistics: %s\n", s->given ? "given" : "fit");
-    number_print(epsilon, s->epsilon);
-    number_print(delta, s->delta);
-    return buf_printf(out, "statistics: dp\nbudget: {epsilon: %s, delta: %s}\n", epsilon, delta);
-}
-
-enum status schema_print(const struct schema *s, struct buf *out)
-{
-    enum status status = print_statistics(s, out);
-
-    if (status == STATUS_OK)
-        status = buf_printf(out, "columns:\n");
-    if (status == STATUS_OK && s->id[0] != 0) {
-        status = buf_printf(out, "  - {name: ");
-        if (status == STATUS_OK)
-            status = key_print_quoted(s->id, out);
-        if (status == STATUS_OK)
-            status = buf_printf(out, ", kind: id}\n");
-    }
-    for (size_t i = 0; status == STATUS_OK && i < s->n; i++)
-        status = print_column(&s->column[i], out);
-    return status;
-}
-
-/* --- reading --- */
+/* Of a category. */
+static const char *const encodings[] = {"one-hot", "embedding", NULL};
 
 struct reader {
     const char *path;
@@ -303,6 +175,34 @@ static enum status read_indicator(const struct reader *r, struct schema_column *
                : s;
 }
 
+static enum status read_encode(const struct reader *r, struct schema_column *c,
+                               const struct tree *t)
+{
+    const int word = t->kind == TREE_SCALAR ? word_of(encodings, t->text) : -1;
+
+    if (word < 0)
+        return refuse(r, t->value_line, "encode: one-hot or embedding expected");
+    c->embedded = word == 1;
+    return STATUS_OK;
+}
+
+/* What is for categories alone. */
+static enum status read_category_key(const struct reader *r, struct schema_column *c,
+                                     const struct tree *t)
+{
+    if (strcmp(t->name, "other") == 0)
+        return read_bool(r, &c->other, t);
+    if (strcmp(t->name, "min_rows") == 0)
+        return read_count(r, &c->min_rows, UINT32_MAX, t);
+    if (strcmp(t->name, "max_levels") == 0)
+        return read_count(r, &c->max_levels, LEVELS_MAX, t);
+    if (strcmp(t->name, "encode") == 0)
+        return read_encode(r, c, t);
+    if (strcmp(t->name, "width") == 0)
+        return read_count(r, &c->vector, SCHEMA_VECTOR_MAX, t);
+    return refuse(r, t->line, "no key of a column of this kind");
+}
+
 /* What a number or a time becomes. */
 static enum status read_value_key(const struct reader *r, struct schema_column *c,
                                   const struct tree *t)
@@ -331,19 +231,13 @@ static enum status read_key(const struct reader *r, struct schema_column *c, con
 
     if (texts && strcmp(t->name, "levels") == 0)
         return read_levels(r, c, t);
-    if (c->kind == SCHEMA_CATEGORY && strcmp(t->name, "other") == 0)
-        return read_bool(r, &c->other, t);
-    if (c->kind == SCHEMA_CATEGORY && strcmp(t->name, "min_rows") == 0)
-        return read_count(r, &c->min_rows, UINT32_MAX, t);
-    if (c->kind == SCHEMA_CATEGORY && strcmp(t->name, "max_levels") == 0)
-        return read_count(r, &c->max_levels, LEVELS_MAX, t);
     if (!none && strcmp(t->name, "indicator") == 0)
         return read_indicator(r, c, t);
     if (!none && strcmp(t->name, "missing") == 0)
         return read_missing(r, c, t);
-    if (none || c->kind == SCHEMA_CATEGORY)
+    if (none)
         return refuse(r, t->line, "no key of a column of this kind");
-    return read_value_key(r, c, t);
+    return c->kind == SCHEMA_CATEGORY ? read_category_key(r, c, t) : read_value_key(r, c, t);
 }
 
 static enum status check_values(const struct reader *r, const struct schema *s,
@@ -372,6 +266,8 @@ static enum status check_column(const struct reader *r, const struct schema *s,
         return refuse(r, line, "levels: a list that is empty needs other: true");
     if (c->kind == SCHEMA_ORDERED && c->levels.n == 0)
         return refuse(r, line, "an ordered column needs its levels, the lowest first");
+    if (c->vector > 0 && !c->embedded)
+        return refuse(r, line, "width is for encode: embedding");
     if (!c->open && (c->min_rows > 0 || c->max_levels > 0))
         return refuse(r, line, "min_rows and max_levels are for levels that the rows decide");
     if (s->given && c->kind == SCHEMA_CATEGORY && c->open)
@@ -384,6 +280,8 @@ static enum status check_column(const struct reader *r, const struct schema *s,
         return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
     if (c->kind == SCHEMA_ORDERED && schema_place_all(c) != STATUS_OK)
         return error_set(r->err, STATUS_MEMORY, "%s: %s", r->path, status_words(STATUS_MEMORY));
+    if (!c->open)
+        schema_settle_vector(c);
     return STATUS_OK;
 }
 
@@ -521,7 +419,11 @@ static enum status read_schema(const struct reader *r, struct schema *s, const s
     *s = head;
     for (const struct tree *t = columns->first; status == STATUS_OK && t != NULL; t = t->next)
         status = read_column(r, s, t);
-    return status == STATUS_OK ? check_names(r, s, columns) : status;
+    if (status == STATUS_OK)
+        status = check_names(r, s, columns);
+    if (status == STATUS_OK && (status = schema_check_vectors(s, r->err)) != STATUS_OK)
+        error_wrap(r->err, "%s", r->path);
+    return status;
 }
 
 enum status schema_parse(struct schema *s, const char *text, size_t n, const char *path,

@@ -14,13 +14,11 @@
 #ifndef COLONNADE_DATA_SCHEMA_TEXT_H
 #define COLONNADE_DATA_SCHEMA_TEXT_H
 
-#include "common/base/buf.h"
-#include "common/data/schema.h"
+#include "common/data/schema_print.h"
 
 /* A table of as many columns as there may be, with all that may be said of them. */
 enum { SCHEMA_TEXT_MAX = 1 << 25, SCHEMA_NODES_MAX = 1 << 21 };
 
-enum status schema_print(const struct schema *s, struct buf *out) MUST_USE;
 /* s is zeroed on failure; STATUS_CONFIG with `path:line: reason`.  `path` is only for that. */
 enum status schema_parse(struct schema *s, const char *text, size_t n, const char *path,
                          struct error *err) MUST_USE;

@@ -5,6 +5,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
+#include "common/config/key_text.h"
 #include "common/crypto/cert_name.h"
 #include "common/crypto/digest.h"
 #include "common/data/table.h"
@@ -136,6 +137,30 @@ static bool read_open(struct prediction *p, const char *value)
     return true;
 }
 
+static enum status print_alignment(const struct prediction *p, struct buf *out)
+{
+    enum status s;
+
+    if (!prediction_is_placed(p))
+        return STATUS_OK;
+    s = buf_printf(out, "%s,", p->alignment);
+    return s == STATUS_OK ? print_digest(out, p->places) : s;
+}
+
+static bool read_alignment(struct prediction *p, const char *value)
+{
+    const size_t n = strcspn(value, ",");
+
+    if (value[0] == 0)
+        return true;
+    if (n >= sizeof p->alignment)
+        return false;
+    memcpy(p->alignment, value, n);
+    p->alignment[n] = 0;
+    return key_text_is_alignment(p->alignment) && value[n] == ',' &&
+           digest_from_hex(p->places, sizeof p->places, value + n + 1);
+}
+
 /* Its lines, in their order.  A reader may take more than a printer writes: what is not printed
  * alike again is no text of this kind. */
 static const struct line {
@@ -143,10 +168,15 @@ static const struct line {
     enum status (*print)(const struct prediction *p, struct buf *out);
     bool (*read)(struct prediction *p, const char *value);
 } lines[] = {
-    {"run", print_run, read_run},       {"plan", print_plan, read_plan},
-    {"trail", print_trail, read_trail}, {"rows", print_rows, read_rows},
-    {"batch", print_batch, read_batch}, {"absent", print_absent, read_absent},
-    {"by", print_by, read_by},          {"open", print_open, read_open},
+    {"run", print_run, read_run},
+    {"plan", print_plan, read_plan},
+    {"trail", print_trail, read_trail},
+    {"rows", print_rows, read_rows},
+    {"batch", print_batch, read_batch},
+    {"absent", print_absent, read_absent},
+    {"by", print_by, read_by},
+    {"open", print_open, read_open},
+    {"alignment", print_alignment, read_alignment},
 };
 enum { LINES = sizeof lines / sizeof *lines };
 

@@ -2,8 +2,8 @@
  * rounds are computed.
  *
  * The text is what every member signs (job.h): which model, how many rows (or, of an open job, how
- * many at most), who is left out, for whom.  The ids come with the rounds, and are part of what
- * masks and shares hang on.
+ * many at most), who is left out, for whom, and what rows are called by.  The ids come with the
+ * rounds, and are part of what masks and shares hang on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 #define COLONNADE_FLOW_PREDICTION_H
 
 #include "common/base/buf.h"
-#include "common/config/plan.h"
+#include "common/config/config.h"
 #include "common/crypto/cert_name.h"
 #include "common/wire/message.h"
 
@@ -31,15 +31,29 @@ struct prediction {
     /* Rows are asked for as they come: a round is of as many ids as it carries, `batch` at most,
      * and all rounds together are of `rows` at most. */
     bool open;
+    /* Ids are places, 0, 1, ..., of the alignment of that name, which are bound to this digest
+     * (common/data/places.h).  "": they are ids that all sides have in one form. */
+    char alignment[CONFIG_ALIGN_NAME_MAX + 1];
+    uint8_t places[WIRE_DIGEST_BYTES];
 };
 
 /* Lines `key=value` in this order: run, plan, trail, rows, batch, absent (indices, or nothing), by,
- * open (0 or 1). */
+ * open (0 or 1), alignment (name,digest, or nothing). */
 enum status prediction_print(const struct prediction *p, struct buf *out) MUST_USE;
 /* Just what prediction_print writes: STATUS_PROTOCOL else. */
 enum status prediction_parse(struct prediction *p, const uint8_t *text, size_t n,
                              struct error *err) MUST_USE;
 bool prediction_leaves_out(const struct prediction *p);
+/* Are rows called by places of an alignment? */
+static inline bool prediction_is_placed(const struct prediction *p)
+{
+    return p->alignment[0] != 0;
+}
+
+/* Why exact sums are of no alignment of labelled rows: a format with its name. */
+#define PREDICTION_LABELLED                                                                        \
+    "alignment %s: its rows are labelled ones, of which a party may lack some, and the encoding "  \
+    "has no noise: beside what the others have it would show whose they are"
 
 /* How the model of a plan predicts: by its encoding and aggregation, in rounds of rows, and waiting
  * for everybody.  Under fedvs only training and test rows were dealt in shares: other rows go in

@@ -33,6 +33,9 @@ struct dpsum {
 size_t dpsum_doubles(const struct nn_spec *spec);
 void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory);
 
+/* out = factor x, in double, and zeros where factor is 0: then no bit of x is looked at. */
+void dpsum_widen(double *out, const float *x, size_t cols, double factor);
+
 /* s->sum = the sum over rows of factor[r] times row r's own gradient, from what went into each
  * layer in the last forward and each layer's dy.  Of a row with factor 0 nothing is read. */
 void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor);

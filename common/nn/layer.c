@@ -8,6 +8,7 @@
 #include "common/nn/clones.h"
 #include "common/nn/conv.h"
 #include "common/nn/dense.h"
+#include "common/nn/embedding.h"
 #include "common/nn/group_norm.h"
 #include "common/nn/lstm.h"
 #include "common/nn/polynomial.h"
@@ -27,6 +28,7 @@ static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_ACTIVATION] = &ACTIVATION_LAYER,
     [NN_TURN] = &TURN_LAYER,
     [NN_LSTM] = &LSTM_LAYER,
+    [NN_EMBEDDING] = &EMBEDDING_LAYER,
 };
 
 const struct layer_kind *layer_kind(enum nn_kind kind)

@@ -61,8 +61,12 @@ struct layer_kind {
      * norm2, tensors and tensor. */
     void (*gradients)(struct nn_layer *l, uint32_t rows);
     /* The squared l2 norm of row r's own gradient for w and b, which are one product of l->x and
-     * l->dy; NULL: they are not, or a row has none of its own, and dp refuses the layer. */
+     * l->dy unless there is an `add`; NULL: they are not, or a row has none of its own, and dp
+     * refuses the layer. */
     double (*norm2)(const struct nn_layer *l, size_t r);
+    /* sum += the sum over rows of factor[r] times row r's own gradient; NULL: of such products
+     * (dpsum.c). */
+    void (*add)(double *sum, const struct nn_layer *l, const double *factor, uint32_t rows);
     size_t (*tensors)(const struct nn_layer *l);
     struct layer_tensor (*tensor)(const struct nn_layer *l, size_t i, size_t index);
 };

@@ -26,6 +26,7 @@ static void check_spec(const struct nn_spec *s)
     CHECK(isfinite(s->out_scale) && s->out_scale > 0.0F);
     CHECK(s->table.rows == 0 || s->table.width >= 1);
     CHECK(s->dropout >= 0.0F && s->dropout < 1.0F);
+    CHECK((s->embedded.n > 0) == (s->layers > 0 && s->layer[0].kind == NN_EMBEDDING));
     for (size_t i = 0; i < s->layers; i++)
         CHECK(layer_kind_of(s, i)->fits(s, i));
 }
@@ -115,6 +116,7 @@ size_t nn_net_bytes(const struct nn_spec *spec)
     check_spec(spec);
     total = add_blocks(total, 1, scratch(spec));
     total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
+    total = add_blocks(total, spec->embedded.n > 0, sizeof spec->embedded / sizeof(float));
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
         total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
     for (size_t i = 0; i < spec->layers; i++) {
@@ -200,6 +202,18 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     return STATUS_OK;
 }
 
+/* A net may be moved, so that its layers do not point into it. */
+static enum status init_embedded(struct nn_layer *l, const struct nn_spec *s, struct arena *a)
+{
+    struct nn_embedded *own = arena_alloc(a, 1, sizeof *own);
+
+    if (own == NULL)
+        return STATUS_MEMORY;
+    *own = s->embedded;
+    l->embedded = own;
+    return STATUS_OK;
+}
+
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
 {
     float *shared;
@@ -220,6 +234,8 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
         n->layer[i].module = module;
         module += layer_modules(&n->layer[i]);
     }
+    if (spec->embedded.n > 0 && init_embedded(&n->layer[0], spec, a) != STATUS_OK)
+        return STATUS_MEMORY;
     return spec->table.rows > 0 ? init_table(nn_net_table(n), spec, a) : STATUS_OK;
 }
 

@@ -17,6 +17,13 @@
 #include <stdint.h>
 
 enum { NN_LAYERS_MAX = 64, NN_DEGREE_MAX = 8 };
+/* Of columns that are levels, each with a table of vectors (embedding.h). */
+enum {
+    NN_EMBEDDED_MAX = 64,
+    NN_EMBEDDED_LEVELS_MAX = 1 << 17,
+    NN_EMBEDDED_WIDTH_MAX = 64,
+    NN_EMBEDDED_PARAMS_MAX = 1 << 24 /* of all tables of a net */
+};
 enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
 enum nn_init { NN_INIT_GLOROT, NN_INIT_HE, NN_INIT_TORCH };
 enum nn_optimizer { NN_SGD, NN_MOMENTUM, NN_ADAM, NN_ADAMW };
@@ -32,6 +39,7 @@ enum nn_kind {
     NN_ACTIVATION,
     NN_TURN,
     NN_LSTM,
+    NN_EMBEDDING,
     NN_KINDS
 };
 
@@ -59,6 +67,14 @@ struct nn_layer_spec {
     bool flattens;           /* of a turn: to [channels][height][width], else from it */
 };
 
+/* Tables of the first layer, where that is an NN_EMBEDDING: the columns rise. */
+struct nn_embedded {
+    uint32_t n;
+    struct {
+        uint32_t column, levels, width;
+    } of[NN_EMBEDDED_MAX];
+};
+
 struct nn_spec {
     size_t layers;                     /* 0 (y = x, nothing to train) .. NN_LAYERS_MAX */
     uint32_t width[NN_LAYERS_MAX + 1]; /* values of a row: inputs, behind each layer */
@@ -78,6 +94,7 @@ struct nn_spec {
     struct {
         uint32_t rows, width;
     } table;
+    struct nn_embedded embedded;
 };
 
 struct nn_layer {
@@ -89,6 +106,7 @@ struct nn_layer {
     size_t width;     /* values of a row of y */
     enum nn_act act;
     float scale;
+    const struct nn_embedded *embedded; /* of an NN_EMBEDDING */
     float *w, *b;   /* in x out, row major; biases, or NULL where there are none */
     float *dw, *db; /* gradients of the last backward */
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
@@ -124,7 +142,8 @@ enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct are
 /* glorot: w ~ U(+-sqrt(6/(in+out))), b = 0 (Glorot & Bengio 2010).  he: w ~ N(0, 2/in), b = 0.
  * torch: w, b ~ U(+-1/sqrt(in)).  Draws in layer order, w row major then b: one rng_uniform or
  * rng_normal each, so that an independent program can reproduce them: (float)((2 u - 1) limit) or
- * (float)(z sqrt(2/in)), computed in double.  The optimiser starts anew. */
+ * (float)(z sqrt(2/in)), computed in double.  Tables: U(+-0.05) whatever init says.  The optimiser
+ * starts anew. */
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r);
 
 /* Returns y (rows x outputs), owned by the net, valid until the next forward; without layers x,
@@ -149,7 +168,7 @@ void nn_net_step(struct nn_net *n, float learning_rate);
 /* Weights to the bounds of a step (optim.h). */
 void nn_net_limit(struct nn_net *n);
 
-/* w, then b where there is one, as floats in one run; so are dw, m1, m2. */
+/* w, then b where there is one, or tables, as floats in one run; so are dw, m1, m2. */
 size_t nn_layer_params(const struct nn_layer *l);
 
 /* What has parameters: the layers, and behind them the table if there is one. */

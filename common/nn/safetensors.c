@@ -17,7 +17,11 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
 
-enum { LENGTH_BYTES = 8, HEADER_MAX = 1 << 26, TENSORS_MAX = 4 * NN_LAYERS_MAX + 1 };
+enum {
+    LENGTH_BYTES = 8,
+    HEADER_MAX = 1 << 26,
+    TENSORS_MAX = 4 * NN_LAYERS_MAX + 1 + NN_EMBEDDED_MAX
+};
 _Static_assert((int)NN_DEGREE_MAX < (int)TENSORS_MAX, "a tensor for each power");
 
 static size_t of_layer(const struct nn_net *n, size_t i)

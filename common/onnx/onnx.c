@@ -8,6 +8,8 @@
 
 #include "common/base/arena.h"
 #include "common/base/check.h"
+#include "common/base/mem.h"
+#include "common/nn/embedding.h"
 #include "common/nn/layer.h"
 
 #include "proto/onnx.pb-c.h"
@@ -19,10 +21,11 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw data are little-endian");
 
 enum {
-    FLOAT32 = 1,       /* TensorProto.data_type and elem_type */
+    FLOAT32 = 1, /* TensorProto.data_type and elem_type */
+    INT64 = 7,
     ATTRIBUTE_INT = 2, /* AttributeProto.type */
-    NODES_MAX = 4 * NN_LAYERS_MAX + 2 * NN_DEGREE_MAX + 8,
-    TENSORS_MAX = 2 * NN_LAYERS_MAX + NN_DEGREE_MAX + 8,
+    NODES_MAX = 4 * NN_LAYERS_MAX + 2 * NN_DEGREE_MAX + 3 * NN_EMBEDDED_MAX + 8,
+    TENSORS_MAX = 2 * NN_LAYERS_MAX + NN_DEGREE_MAX + 2 * NN_EMBEDDED_MAX + 8,
     INPUTS_MAX = ONNX_PARTIES_MAX,
     NAME_MAX_BYTES = 32,
     /* Bytes of the arena: more than a node, a tensor or a value takes, with its names. */
@@ -94,6 +97,22 @@ static const char *add_tensor(struct draft *d, const char *name, const float *va
     return name;
 }
 
+/* Whole numbers: n of them in a row; 0: a single one. */
+static const char *add_places(struct draft *d, const char *name, const int64_t *place, size_t n)
+{
+    const size_t count = n > 0 ? n : 1;
+    int64_t *own = take(d, count, sizeof *own);
+    Onnx__TensorProto *t;
+
+    memcpy(own, place, count * sizeof *own);
+    add_tensor(d, name, NULL, 0, n);
+    t = d->tensor[d->tensors - 1];
+    t->data_type = INT64;
+    t->raw_data.len = count * sizeof *own;
+    t->raw_data.data = (uint8_t *)own;
+    return name;
+}
+
 static const char *add_number(struct draft *d, const char *name, float value)
 {
     float *own = take(d, 1, sizeof *own);
@@ -134,19 +153,34 @@ static void add_two(struct draft *d, const char *op, const char *out, const char
     add_node(d, op, out, 2, (const char *const[]){x, y});
 }
 
+static void add_attribute(struct draft *d, Onnx__NodeProto *node, const char *name, int64_t value)
+{
+    Onnx__AttributeProto *one = take(d, 1, sizeof *one);
+
+    onnx__attribute_proto__init(one);
+    one->name = text(name);
+    one->type = ATTRIBUTE_INT;
+    one->i = value;
+    node->n_attribute = 1;
+    node->attribute = take(d, 1, sizeof *node->attribute);
+    node->attribute[0] = one;
+}
+
 /* Columns side by side. */
 static void add_concat(struct draft *d, const char *out, size_t n, const char *const *input)
 {
-    Onnx__NodeProto *node = add_node(d, "Concat", out, n, input);
-    Onnx__AttributeProto *axis = take(d, 1, sizeof *axis);
+    add_attribute(d, add_node(d, "Concat", out, n, input), "axis", 1);
+}
 
-    onnx__attribute_proto__init(axis);
-    axis->name = text("axis");
-    axis->type = ATTRIBUTE_INT;
-    axis->i = 1;
-    node->n_attribute = 1;
-    node->attribute = take(d, 1, sizeof *node->attribute);
-    node->attribute[0] = axis;
+/* Of x, along that axis, what stands at these places.  Axis 0 is what it is without a word: a
+ * reader of protobuf 2 would miss the value of an attribute that is 0. */
+static void add_gather(struct draft *d, const char *out, const char *x, const char *places,
+                       int64_t axis)
+{
+    Onnx__NodeProto *node = add_node(d, "Gather", out, 2, (const char *const[]){x, places});
+
+    if (axis != 0)
+        add_attribute(d, node, "axis", axis);
 }
 
 static Onnx__TensorShapeProto__Dimension *new_dimension(struct draft *d)
@@ -250,10 +284,68 @@ static void add_polynomial(struct draft *d, const struct nn_layer *l, size_t lay
     }
 }
 
+/* The columns that pass, by one Gather; "" when there are none. */
+static const char *add_passed(struct draft *d, const struct nn_embedded *e, size_t columns,
+                              const char *x)
+{
+    int64_t *place = take(d, columns, sizeof *place);
+    size_t n = 0, k = 0;
+
+    for (size_t c = 0; c < columns; c++) {
+        if (k < e->n && e->of[k].column == c)
+            k++;
+        else
+            place[n++] = (int64_t)c;
+    }
+    if (n == 0)
+        return "";
+    add_gather(d, "passed", x, add_places(d, "passed.columns", place, n), 1);
+    return d->at;
+}
+
+/* A table behind a row of zeros, which is that of no level. */
+static const char *add_table(struct draft *d, size_t k, const float *values, size_t levels,
+                             size_t width)
+{
+    float *own = take(d, (levels + 1) * width, sizeof *own);
+
+    memcpy(own + width, values, levels * width * sizeof *own);
+    return add_tensor(d, name_of(d, "table.%zu", k), own, levels + 1, width);
+}
+
+/* common/nn/embedding.h */
+static void add_embedding(struct draft *d, const struct nn_layer *l, size_t layer)
+{
+    const struct nn_embedded *e = l->embedded;
+    const size_t columns = l->width - embedding_width(e, e->n) + e->n;
+    const char *x = d->at, *part[NN_EMBEDDED_MAX + 1];
+    const float *values = l->w;
+    size_t n = 0;
+
+    (void)layer;
+    part[0] = add_passed(d, e, columns, x);
+    n += part[0][0] != 0;
+    for (size_t k = 0; k < e->n; k++) {
+        const int64_t column = e->of[k].column;
+        const char *table = add_table(d, k, values, e->of[k].levels, e->of[k].width);
+
+        add_gather(d, name_of(d, "number.%zu", k), x,
+                   add_places(d, name_of(d, "column.%zu", k), &column, 0), 1);
+        add_attribute(
+            d, add_node(d, "Cast", name_of(d, "level.%zu", k), 1, (const char *const[]){d->at}),
+            "to", INT64);
+        add_gather(d, name_of(d, "vector.%zu", k), table, d->at, 0);
+        part[n++] = d->at;
+        values += (size_t)e->of[k].levels * e->of[k].width;
+    }
+    add_concat(d, "embedded", n, part);
+}
+
 /* Of the others there is no graph. */
 static void (*const add_layer[NN_KINDS])(struct draft *, const struct nn_layer *, size_t) = {
     [NN_DENSE] = add_dense,
     [NN_POLYNOMIAL] = add_polynomial,
+    [NN_EMBEDDING] = add_embedding,
 };
 
 static void add_net(struct draft *d, const struct nn_net *net)
@@ -380,6 +472,17 @@ static enum status pack(struct draft *d, const struct onnx_model *m, struct buf 
     return STATUS_OK;
 }
 
+/* Bytes of the arena for tables with a row more, and for places of columns, twice. */
+static size_t table_bytes(const struct nn_spec *spec)
+{
+    const struct nn_embedded *e = &spec->embedded;
+    size_t bytes = 2 * ((size_t)spec->width[0] * sizeof(int64_t) + MEM_ALIGNMENT);
+
+    for (size_t k = 0; k < e->n; k++)
+        bytes += (e->of[k].levels + (size_t)1) * e->of[k].width * sizeof(float) + MEM_ALIGNMENT;
+    return e->n > 0 ? bytes : 0;
+}
+
 enum status onnx_print(const struct onnx_model *m, struct buf *out, struct error *err)
 {
     struct draft d = {0};
@@ -393,7 +496,8 @@ enum status onnx_print(const struct onnx_model *m, struct buf *out, struct error
                              "layer %zu is of the kind %s, which an ONNX file of this program does "
                              "not have: the package itself is what PyTorch can read",
                              i, m->net->layer[i].kind->name);
-    s = arena_init(&d.arena, (size_t)ENTRY * (NODES_MAX + TENSORS_MAX + 2 * (INPUTS_MAX + 2)));
+    s = arena_init(&d.arena, (size_t)ENTRY * (NODES_MAX + TENSORS_MAX + 2 * (INPUTS_MAX + 2)) +
+                                 table_bytes(&m->net->spec));
     if (s == STATUS_OK) {
         draw_up(&d, m);
         s = pack(&d, m, out, err);

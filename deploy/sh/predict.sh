@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# predict.sh -- scores of new rows by the packages of a finished trial cluster: its daemons once more, for one job.
+# predict.sh -- scores of new rows by the packages of a finished trial cluster: its daemons once more, for one job; or,
+# of a federation whose daemons stand, by one job of its queue.
 #
 # What the cluster's folder says is used as it stands: certificates, configurations, which columns are whose.
 # SPDX-License-Identifier: Apache-2.0
@@ -8,6 +9,9 @@
 predict_usage() {
     cat <<'USAGE'
 usage: vfl predict --run DIR --data FILE [--out scores.csv] [--absent I[,J]] [--quiet]
+       vfl predict --model RUN --ids FILE --out scores.csv [--state DIR] [--absent NAME,...] [--by NAME]
+                   [--min-parties N]
+       vfl predict --model RUN --alignment NAME [--ids FILE] --out scores.csv ...
 
   --run DIR     the folder of a trial cluster that is complete (vfl cluster --out DIR)
   --data FILE   CSV, plain or .gz, with the columns that the cluster was trained on; a last column label may be
@@ -16,6 +20,13 @@ usage: vfl predict --run DIR --data FILE [--out scores.csv] [--absent I[,J]] [--
   --absent I,J  these parties answer with a constant; not where the encoding has no noise
 
 DIR/predictions/N/summary.json has rows, bytes, seconds and what it cost.  Each row is a release that is charged.
+
+With --model, of a federation, on the server's host: one job of the server that stands.
+  --model RUN       whose model predicts; served: the one in use
+  --ids FILE        of which rows, one id a line
+  --alignment NAME  rows are called by their places in that alignment: ids are the server's own, without --ids all
+  --state DIR       the server's state directory; default: the working directory
+  --absent, --by, --min-parties: as vfl job has them
 USAGE
 }
 
@@ -190,7 +201,43 @@ predict_say_kept() {
         'where cells have changed, move predict.epoch'
 }
 
+# One job of a queue: submitted, waited for, and its scores for their owner alone.
+predict_job() {
+    state=. ids='' alignment=''
+    set -- "$@" --end
+    while [ "$1" != --end ]; do
+        [ "$2" != --end ] || fail 2 "$1: unknown, or its value is missing (vfl predict --help)"
+        case $1 in
+        --state) state=$2 ;;
+        --ids) ids=$2 ;;
+        --out) scores=$2 ;;
+        --model | --alignment | --absent | --by | --min-parties)
+            [ "$1" != --alignment ] || alignment=$2
+            set -- "$@" "$1" "$2"
+            ;;
+        *) fail 2 "unknown option $1 beside --model (vfl predict --help)" ;;
+        esac
+        shift 2
+    done
+    shift
+    [ -n "${scores:-}" ] && [ -n "$ids$alignment" ] ||
+        fail 2 "--model goes with --out, and --ids or --alignment (vfl predict --help)"
+    [ -z "$ids" ] || set -- "$@" "$ids"
+    number=$("$vfl_bin/vfl-job" --state "$state" submit predict "$@") || exit $?
+    "$vfl_bin/vfl-job" --state "$state" wait "$number" >&2 || exit $?
+    if ! (umask 077 && "$vfl_bin/vfl-job" --state "$state" scores "$number" >"$scores.part") ||
+        ! mv "$scores.part" "$scores"; then
+        rm -f "$scores.part"
+        fail 6 "$scores cannot be written"
+    fi
+}
+
 predict_main() {
+    case " $* " in *' --model '*)
+        predict_job "$@"
+        return
+        ;;
+    esac
     need flock awk nproc seq setsid setpriv
     # shellcheck source=/dev/null
     . "$vfl_share/sh/cluster.sh"

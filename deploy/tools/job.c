@@ -3,6 +3,7 @@
  *   vfl-job [--state DIR] submit train PLAN             keys of the plan, YAML
  *   vfl-job [--state DIR] submit predict [--model RUN] [--absent NAME,...] [--by NAME]
  *                                      [--min-parties N] IDS               one id a line
+ *   vfl-job [--state DIR] submit predict --alignment NAME ... [IDS]        all rows of it, or some
  *   vfl-job [--state DIR] submit align FILE             a line `name: NAME`, and `rows: labelled`
  *   vfl-job [--state DIR] submit contribute [--model RUN] [--permutations N] [--columns NAME=N,...]
  *                                      [--by NAME] IDS    or a table id,..., whose ids are sent
@@ -46,6 +47,7 @@ static const char usage[] =
     "usage: vfl job [--state DIR] submit train PLAN\n"
     "       vfl job [--state DIR] submit predict [--model RUN] [--absent NAME,...]\n"
     "                                       [--by NAME] [--min-parties N] IDS\n"
+    "       vfl job [--state DIR] submit predict|contribute --alignment NAME ... [IDS]\n"
     "       vfl job [--state DIR] submit contribute [--model RUN] [--permutations N]\n"
     "                                       [--columns NAME=N,...] [--by NAME] IDS | TABLE.csv\n"
     "       vfl job [--state DIR] list | show N | wait N | cancel N | log N | summary N | scores "
@@ -54,6 +56,8 @@ static const char usage[] =
     "       vfl job [--state DIR] submit align FILE           FILE: lines name: NAME, rows: KIND\n"
     "  --state DIR        the server's state directory; without it the working directory\n"
     "  --model RUN        whose model predicts; without it the one in use\n"
+    "  --alignment NAME   rows are called by their places in it; IDS are the server's own, without "
+    "them all\n"
     "  --absent NAME,...  parties that answer with a constant\n"
     "  --by NAME          for whom: parties are told, and log it (predict.by)\n"
     "  --min-parties N    so many answer where others stay away (predict.wait_ms)\n"
@@ -61,7 +65,7 @@ static const char usage[] =
     "  --columns NAME=N,...  and with each of the first N columns of that party mixed up\n";
 
 struct asked {
-    const char *state, *model, *absent, *by, *columns;
+    const char *state, *model, *alignment, *absent, *by, *columns;
     int min_parties;  /* 0: as the server is configured */
     int permutations; /* 0: likewise */
 };
@@ -225,13 +229,14 @@ static json_t *describe(const struct asked *o, const char *kind, const struct bu
 {
     const bool aligns = strcmp(kind, "align") == 0, trains = aligns || strcmp(kind, "train") == 0;
 
-    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:s*, s:o*, s:o*}", "kind", kind,
+    return json_pack("{s:s, s:s%, s:s*, s:s*, s:s*, s:s*, s:s*, s:o*, s:o*}", "kind", kind,
                      aligns   ? "align"
                      : trains ? "plan"
                               : "ids",
                      text->len > 0 ? (char *)text->data : "", text->len, "model",
-                     trains ? NULL : o->model, "absent", trains ? NULL : o->absent, "by",
-                     trains ? NULL : o->by, "columns", o->columns, "min_parties",
+                     trains ? NULL : o->model, "alignment", trains ? NULL : o->alignment, "absent",
+                     trains ? NULL : o->absent, "by", trains ? NULL : o->by, "columns", o->columns,
+                     "min_parties",
                      !trains && o->min_parties > 0 ? json_integer(o->min_parties) : NULL,
                      "permutations", o->permutations > 0 ? json_integer(o->permutations) : NULL);
 }
@@ -280,21 +285,22 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
     enum status s;
 
     buf_init(&text, TEXT_MAX);
-    s = file_read(file, &text, err);
+    s = file != NULL ? file_read(file, &text, err) : STATUS_OK;
     if (s == STATUS_OK && strcmp(kind, "contribute") == 0)
         s = keep_ids(&text, file, err);
-    if (s == STATUS_OK &&
-        !(is_text(o->model) && is_text(o->absent) && is_text(o->by) && is_text(o->columns)))
-        s = error_set(err, STATUS_DATA, "--columns, --by, --model, --absent: no text in UTF-8");
+    if (s == STATUS_OK && !(is_text(o->model) && is_text(o->alignment) && is_text(o->absent) &&
+                            is_text(o->by) && is_text(o->columns)))
+        s = error_set(err, STATUS_DATA,
+                      "--columns, --by, --alignment, --model, --absent: no text in UTF-8");
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)
-            s = error_set(err, STATUS_DATA, "%s: no text in UTF-8", file);
+            s = error_set(err, STATUS_DATA, "%s: no text in UTF-8", file != NULL ? file : "it");
     }
     if (s == STATUS_OK) {
         sent = json_dumps(job, 0);
         if (sent == NULL)
-            s = error_set(err, STATUS_MEMORY, "%s: %s", file, status_words(STATUS_MEMORY));
+            s = error_set(err, STATUS_MEMORY, "the job: %s", status_words(STATUS_MEMORY));
     }
     if (s == STATUS_OK)
         s = ask(o->state, "POST", "/v1/jobs", sent, &a, err);
@@ -374,15 +380,16 @@ static bool is_number(const char *text)
 static int run(const struct asked *o, int argc, char **argv, struct error *err)
 {
     static const char *const files[] = {"log", "summary", "scores", "without", "answers"};
-    static const char *const kinds[] = {"train", "predict", "contribute", "align"};
+    static const char *const kinds[] = {"train", "align", "predict", "contribute"};
     const char *what = argc > 0 ? argv[0] : "";
     char path[16];
 
     if (argc == 1 && strcmp(what, "list") == 0)
         return status_exit_code(list(o, err));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (argc == 3 && strcmp(what, "submit") == 0 && strcmp(argv[1], kinds[i]) == 0)
-            return status_exit_code(submit(o, argv[1], argv[2], err));
+        if ((argc == 3 || (argc == 2 && i >= 2 && o->alignment != NULL)) &&
+            strcmp(what, "submit") == 0 && strcmp(argv[1], kinds[i]) == 0)
+            return status_exit_code(submit(o, argv[1], argc == 3 ? argv[2] : NULL, err));
     if (argc != 2 || !is_number(argv[1]))
         return -1;
     if (strcmp(what, "wait") == 0)
@@ -403,6 +410,7 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {{"state", required_argument, NULL, 's'},
                                             {"model", required_argument, NULL, 'm'},
+                                            {"alignment", required_argument, NULL, 'l'},
                                             {"absent", required_argument, NULL, 'a'},
                                             {"min-parties", required_argument, NULL, 'p'},
                                             {"permutations", required_argument, NULL, 'n'},
@@ -418,6 +426,7 @@ int main(int argc, char **argv)
         switch (c) {
         case 's': o.state = optarg; break;
         case 'm': o.model = optarg; break;
+        case 'l': o.alignment = optarg; break;
         case 'a': o.absent = optarg; break;
         case 'b': o.by = optarg; break;
         case 'p': o.min_parties = is_number(optarg) ? atoi(optarg) : -1; break;

@@ -114,7 +114,10 @@ static void print_layers(const struct package *p)
     }
     if (p->spec.layer[0].kind == NN_POLYNOMIAL)
         printf(" (polynomial of degree %u)", p->spec.layer[0].degree);
-    printf("\n");
+    for (uint32_t k = 0; k < p->spec.embedded.n; k++)
+        printf("%s%u x %u", k == 0 ? " (tables " : ", ", p->spec.embedded.of[k].levels,
+               p->spec.embedded.of[k].width);
+    printf("%s\n", p->spec.embedded.n > 0 ? ")" : "");
 }
 
 static void print_columns(const struct package *p)
@@ -247,6 +250,7 @@ static void say_differs(bool same, const char *what)
 static bool same_columns(const struct package *a, const struct package *b)
 {
     return a->cols == b->cols && (a->names == NULL) == (b->names == NULL) &&
+           schema_embeds_as(&a->schema, &b->schema) &&
            (a->names == NULL || memcmp(a->names, b->names, a->cols * TABLE_NAME_MAX) == 0);
 }
 

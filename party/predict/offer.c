@@ -39,6 +39,31 @@ static enum status check_model(struct party_predict *p)
     return prediction_plan(&p->plan, &m->plan, m->reach, p->error);
 }
 
+/* Rows by what they are called in the job: ids, or places of one alignment. */
+static enum status check_names(const struct party_predict *p)
+{
+    const struct table *t = p->setup->answers.rows;
+    const struct prediction *of = &p->about;
+
+    if (t->own.any && !prediction_is_placed(of))
+        return error_set(
+            p->error, STATUS_CONFIG,
+            "rows are asked for by ids, and this party answers by places (--alignment)");
+    if (!prediction_is_placed(of))
+        return STATUS_OK;
+    if (!t->own.any)
+        return error_set(p->error, STATUS_CONFIG,
+                         "rows are asked for by places of alignment %s, and this party answers by "
+                         "ids (--alignment %s)",
+                         of->alignment, of->alignment);
+    return memcmp(t->own.alignment, of->places, sizeof of->places) == 0
+               ? STATUS_OK
+               : error_set(p->error, STATUS_CONFIG,
+                           "alignment %s: this side answers by places of another one than the "
+                           "server's: let all sides align again",
+                           of->alignment);
+}
+
 static bool is_among(const struct config_names *list, const char *name)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -124,6 +149,8 @@ static enum status check_rows(const struct party_predict *p)
         return error_set(p->error, STATUS_POLICY,
                          "parties are left out, and the encoding has no noise: beside an answer "
                          "with all of them it would show what is theirs");
+    if (prediction_is_exact(&p->plan) && p->setup->answers.rows->lacks != NULL)
+        return error_set(p->error, STATUS_POLICY, PREDICTION_LABELLED, of->alignment);
     return STATUS_OK;
 }
 
@@ -317,6 +344,8 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
         s = parse(p, &o->job);
         if (s == STATUS_OK)
             s = check_model(p);
+        if (s == STATUS_OK)
+            s = check_names(p);
     }
     if (s == STATUS_OK)
         s = check_allowed(p);
@@ -336,8 +365,9 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     if (s != STATUS_OK)
         return s;
     if (!p->planned)
-        log_info("%s asks for %s%u rows%s by the model of run %s, for %s, each %u times",
+        log_info("%s asks for %s%u rows%s%s%s by the model of run %s, for %s, each %u times",
                  p->setup->roster->server.name, p->about.open ? "up to " : "", p->about.rows,
+                 prediction_is_placed(&p->about) ? " of alignment " : "", p->about.alignment,
                  p->contributes ? ", to tell contributions," : "", p->about.run, p->about.by,
                  p->asks.n);
     memcpy(p->digest, digest, sizeof digest);

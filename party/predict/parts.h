@@ -1,10 +1,13 @@
 /* parts.h -- the job `predict` at a party: rows that the server names by their ids, through the
  * bottom of a finished run, protected as in training.
  *
- * Each row is a release: charged before anything of it leaves, by the mechanism of this set.  An id
+ * (Places of an alignment are such ids: the table then has its rows by place.)  Each row is a
+ * release: charged before anything of it leaves, by the mechanism of this set.  An id
  * that this party has no row of is answered by a constant under the usual masks and noise, counted,
  * and told to nobody; but where sums are exact (prediction_is_exact) such an answer would show what
- * the others hold, and later what this party does, so that the job is refused there.
+ * the others hold, and later what this party does, so that the job is refused there.  Of an
+ * alignment of labelled rows nobody is to know who lacks one: those that are not here have a
+ * stand-in in the table (absent.h), which is charged as a row is, and never counted.
  *
  * A job of contributions (common/flow/contribution.h) is played by the same files: predictions are
  * one question, and it has several.

@@ -254,7 +254,13 @@ static void mix(struct party_predict *p, uint32_t column)
                    width * sizeof *p->x);
 }
 
-/* Zeros for whoever is left out and for what is unknown: a constant that no record is in. */
+/* Unknown, or of an alignment of labelled rows and not here. */
+static bool has_no_row(const struct table *t, uint32_t row)
+{
+    return row >= t->rows || (t->lacks != NULL && t->lacks[row] != 0);
+}
+
+/* Zeros for whoever is left out and for what is not here: a constant that no record is in. */
 static float *embed(struct party_predict *p)
 {
     const struct table *t = p->setup->answers.rows;
@@ -281,7 +287,7 @@ static float *embed(struct party_predict *p)
     else
         h = (float *)(uintptr_t)nn_net_forward(&p->net, p->x, r->rows);
     for (uint32_t i = 0; i < r->rows; i++)
-        if (absent || r->row[i] >= t->rows)
+        if (absent || has_no_row(t, r->row[i]))
             memset(h + i * width, 0, width * sizeof *h);
     return h;
 }

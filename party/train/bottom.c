@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/daemon/embedded.h"
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
 #include "common/nn/layer.h"
@@ -19,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert((int)PLAN_LAYERS_MAX + 2 <= (int)NN_LAYERS_MAX, "layers that the net does not have");
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
 
 /* Not images by the thousand: their activations are as large as the bottom is deep. */
@@ -31,7 +33,8 @@ static void limit_rows(struct nn_spec *spec, const struct plan *p)
 
 /* STATUS_CONFIG: these layers do not follow one another. */
 static enum status spec_of(struct nn_spec *of, const struct config_party *config,
-                           const struct plan *p, uint32_t features, struct error *err)
+                           const struct plan *p, uint32_t features, const struct schema *schema,
+                           struct error *err)
 {
     struct nn_spec spec = {
         .layers = 1,
@@ -42,6 +45,7 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
     };
 
     spec.width[0] = features;
+    spec.embedded = embedded_of(schema);
     if (config->degree > 0) {
         /* As a float the bound must not become 0, which would be none at all. */
         spec.layer[0] =
@@ -50,7 +54,7 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
                                    .x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN)};
         spec.width[1] = p->model.embedding;
     } else {
-        const enum status s = party_layers(&spec, config, features, p->model.embedding, err);
+        const enum status s = party_layers(&spec, config, p->model.embedding, err);
 
         if (s != STATUS_OK)
             return s;
@@ -65,24 +69,24 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
 }
 
 struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
-                                 uint32_t features)
+                                 uint32_t features, const struct schema *schema)
 {
     struct error none = {0};
     struct nn_spec spec;
 
-    CHECK(spec_of(&spec, config, p, features, &none) == STATUS_OK);
+    CHECK(spec_of(&spec, config, p, features, schema, &none) == STATUS_OK);
     return spec;
 }
 
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
-                               uint32_t features, struct error *err)
+                               uint32_t features, const struct schema *schema, struct error *err)
 {
     struct error why = {0};
     struct nn_spec spec;
 
     /* The server is sent what stands in err: how large the bottom and its noise are, and what it
      * is made of, does not. */
-    if (spec_of(&spec, config, p, features, &why) != STATUS_OK) {
+    if (spec_of(&spec, config, p, features, schema, &why) != STATUS_OK) {
         log_error("%s", why.text);
         return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
     }
@@ -110,9 +114,10 @@ enum status party_bottom_check(const struct config_party *config, const struct p
 }
 
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
-                              const struct plan *p, uint32_t features, struct rng *init)
+                              const struct plan *p, uint32_t features, const struct schema *schema,
+                              struct rng *init)
 {
-    const struct nn_spec spec = party_bottom_spec(config, p, features);
+    const struct nn_spec spec = party_bottom_spec(config, p, features, schema);
     uint32_t batch = p->training.batch;
     struct down down;
     size_t words, values, turned, anchor, nothing, shown, scratch;

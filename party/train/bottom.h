@@ -7,6 +7,7 @@
 #include "common/base/arena.h"
 #include "common/compress/down.h"
 #include "common/config/config.h"
+#include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
 #include "party/train/dp.h"
@@ -63,22 +64,26 @@ struct party_bottom {
     bool interrupted;
 };
 
-/* The layers of a bottom of `features` inputs under a plan that party_bottom_check() lets pass. */
+/* The layers of a bottom of `features` inputs, which s (NULL: nothing) has made of columns, under a
+ * plan that party_bottom_check() lets pass. */
 struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
-                                 uint32_t features);
+                                 uint32_t features, const struct schema *s);
 /* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers; noise for which there is no
  * grid.  STATUS_POLICY: a plan of releases once, and a bottom that is not frozen. */
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
-                               uint32_t features, struct error *err) MUST_USE;
+                               uint32_t features, const struct schema *s,
+                               struct error *err) MUST_USE;
 
-/* `features` inputs, P outputs.  Layers of `config`: outputs in [-C, C] by C tanh.  With
- * config->degree: the polynomial sum_i x^i W^i, whose outputs have no bound.  Every encoding cuts
- * them off at +-C (encode.h), float32 too, and the gradient passes as if it had not: C
- * (protocol.clip) has to be chosen with room, and `beyond` says whether it was.
- * Its inputs, the table's rows as data.scale left them, are cut off at protocol.fedvs.x_max under
- * every aggregation, so that a clear run computes the model that fedvs computes. */
+/* `features` inputs, P outputs.  Layers of `config`: outputs in [-C, C] by C tanh; before them,
+ * where s embeds columns, one of tables (common/nn/embedding.h).  With config->degree: the
+ * polynomial sum_i x^i W^i, whose outputs have no bound.  Every encoding cuts them off at +-C
+ * (encode.h), float32 too, and the gradient passes as if it had not: C (protocol.clip) has to be
+ * chosen with room, and `beyond` says whether it was. Its inputs, the table's rows as data.scale
+ * left them, are cut off at protocol.fedvs.x_max under every aggregation, so that a clear run
+ * computes the model that fedvs computes. */
 enum status party_bottom_init(struct party_bottom *b, const struct config_party *config,
-                              const struct plan *p, uint32_t features, struct rng *init) MUST_USE;
+                              const struct plan *p, uint32_t features, const struct schema *s,
+                              struct rng *init) MUST_USE;
 /* --insecure-seed: what it draws while it trains follows from the seed. */
 void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party);
 /* Other first weights (model.load): the bytes of a safetensors file, whose values are cut off as

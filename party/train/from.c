@@ -14,7 +14,10 @@
 static enum status check_columns(const struct party_setup *setup, const struct package *m,
                                  struct error *err)
 {
-    if (package_columns(m, setup->data.train, err) == STATUS_OK)
+    static const struct schema none;
+    const struct schema *own = setup->data.schema != NULL ? setup->data.schema : &none;
+
+    if (package_columns(m, own, setup->data.train, err) == STATUS_OK)
         return STATUS_OK;
     log_error("training.from: the model of run %s: %s; data.schema and data.scale can say what "
               "they were",

@@ -7,6 +7,7 @@
  */
 #include "party/train/layers.h"
 
+#include "common/nn/embedding.h"
 #include "common/nn/layer.h"
 #include "common/nn/window.h"
 
@@ -249,14 +250,28 @@ static enum status add_item(struct stack *s, const struct config_layer *item)
     return refuse(s, "nothing");
 }
 
+/* Tables before all else, where columns are embedded. */
+static enum status embed(struct stack *s)
+{
+    const struct nn_layer_spec of = {.kind = NN_EMBEDDING};
+    const struct nn_embedded *e = &s->spec->embedded;
+
+    return e->n == 0 ? STATUS_OK
+                     : push(s, &of, NN_ACT_NONE, (uint32_t)embedding_width(e, width_of(s)));
+}
+
 /* What data.shape says that a row is. */
-static enum status begin(struct stack *s, uint32_t features)
+static enum status begin(struct stack *s)
 {
     const struct plan_widths *w = &s->config->shape;
+    const uint32_t features = width_of(s);
 
-    s->spec->width[0] = features;
     if (w->n == 0)
-        return STATUS_OK;
+        return embed(s);
+    if (s->spec->embedded.n > 0)
+        return error_set(s->err, STATUS_CONFIG,
+                         "data.shape: a row has columns that are embedded (data.schema), and no "
+                         "shape");
     s->form = w->n == 2 ? SERIES : PLANAR;
     s->shape = w->n == 2 ? (struct nn_shape){w->width[1], 1, w->width[0]}
                          : (struct nn_shape){w->width[0], w->width[1], w->width[2]};
@@ -268,14 +283,14 @@ static enum status begin(struct stack *s, uint32_t features)
                      s->item, features);
 }
 
-enum status party_layers(struct nn_spec *spec, const struct config_party *config, uint32_t features,
-                         uint32_t outputs, struct error *err)
+enum status party_layers(struct nn_spec *spec, const struct config_party *config, uint32_t outputs,
+                         struct error *err)
 {
     struct stack s = {.spec = spec, .config = config, .form = FLAT, .err = err};
     enum status st;
 
     spec->layers = 0;
-    st = begin(&s, features);
+    st = begin(&s);
     for (size_t i = 0; i < config->layers.n && st == STATUS_OK; i++) {
         char name[24];
 

@@ -49,7 +49,7 @@ static enum status draw_bottom(struct party_learner *l, const struct party_cours
     }
     if (s == STATUS_OK)
         s = party_bottom_init(&l->bottom, setup->config, &c->plan,
-                              (uint32_t)setup->data.train->cols, &init);
+                              (uint32_t)setup->data.train->cols, setup->data.schema, &init);
     rng_deinit(&init);
     if (s == STATUS_OK && setup->start.seeded)
         party_bottom_seed(&l->bottom, setup->start.seed, setup->self + 1);

@@ -44,7 +44,8 @@ enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n
     enum status s = party_course_read(c, setup, text, n, err);
 
     if (s == STATUS_OK)
-        s = party_bottom_check(setup->config, &c->plan, (uint32_t)setup->data.train->cols, err);
+        s = party_bottom_check(setup->config, &c->plan, (uint32_t)setup->data.train->cols,
+                               setup->data.schema, err);
     if (s == STATUS_OK)
         s = make_room(p, text, n);
     if (s == STATUS_OK)

@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/daemon/package.h"
+#include "common/daemon/placed.h"
 #include "common/flow/job.h"
 #include "common/wire/limits.h"
 
@@ -65,6 +66,10 @@ static enum status say_about(struct server_predict *p, struct error *err)
     memcpy(about->by, p->asked.by, sizeof about->by);
     about->rows = p->asked.rows;
     about->open = p->asked.feed.take != NULL;
+    if (p->asked.placed != NULL) {
+        memcpy(about->alignment, p->asked.placed->file.name, sizeof about->alignment);
+        memcpy(about->places, p->asked.placed->places.digest, sizeof about->places);
+    }
     about->batch = about->rows < most ? about->rows : most;
     if (prediction_is_exact(&p->plan) && prediction_leaves_out(about))
         return error_set(err, STATUS_CONFIG,

@@ -170,11 +170,12 @@ static struct server_next begin(void *state, struct actions *a)
 {
     struct server_predict *p = state;
 
-    log_info("asking %u parties for %s%s %llu to %llu of %llu, by the model of run %s, for %s",
+    log_info("asking %u parties for %s%s %llu to %llu of %llu%s%s, by the model of run %s, for %s",
              p->fed->set.n, p->about.open ? "as many as come of " : "",
              p->asked.asks == NULL ? "rows" : "answers", (unsigned long long)p->place + 1,
-             (unsigned long long)p->places, (unsigned long long)p->places, p->about.run,
-             p->about.by);
+             (unsigned long long)p->places, (unsigned long long)p->places,
+             prediction_is_placed(&p->about) ? ", of alignment " : "", p->about.alignment,
+             p->about.run, p->about.by);
     return next_round(p, a);
 }
 

@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
     'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
-    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/sim/'),
+    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
     'tests/fuzz/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/',
                      'deploy/tools/audit/seen.h', 'tests/unit/privacy/sealed_ledger.h',
                      'tests/unit/daemon/journals.h'),

@@ -150,4 +150,10 @@ expect 0 'it lacks [0-9]* of the rows' 'a table that has lost rows lacks them' p
     --set data.alignment=all --set data.train=fewer.csv -n
 expect 0 '# 180 of the 600 training rows are not here' '-n says how many rows are not here' party 2 \
     --set server=127.0.0.1:1 --set data.alignment=all -n
+most() { # ALIGNMENT: how often the server prices a record of it
+    "$VFL_BIN/vfl-server" -c all/server/config.yaml --set listen=127.0.0.1:0 --set labels.train=server.csv \
+        --set labels.test=server-test.csv --set labels.alignment_test=tested --set labels.alignment="$1" \
+        --set training.epochs=1 -n 2>&1 | sed -n 's/.*one record at most \([0-9]*\) times.*/\1/p'
+}
+same '1 2' "$(most few) $(most all)" 'the server prices what may be in both tables as if it were'
 closing

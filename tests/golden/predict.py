@@ -39,6 +39,23 @@ def activate(name, x):
     return 1 / (1 + np.exp(-x)) if name == "sigmoid" else x
 
 
+# The columns of a bottom's schema that are embedded, each with its place among the inputs.
+def embedded(about):
+    columns = read_schema(about["schema"]) if about.get("schema") else []
+    inputs = about.get("columns", "").splitlines()
+    return [inputs.index(c["name"]) for c in columns if c.get("encode") == "embedding"]
+
+
+# Columns that pass, then each table's row by number from 1; 0: zeros.
+def look_up(about, tensors, x):
+    at = embedded(about)
+    parts = [np.delete(x, at, axis=1)]
+    for k, column in enumerate(at):
+        table = tensors["layer.0.table.%d" % k]
+        parts.append(np.vstack([np.zeros((1, table.shape[1])), table])[x[:, column].astype(int)])
+    return np.concatenate(parts, axis=1)
+
+
 def forward(about, tensors, x):
     if about["degree"] != "0":
         limit = float(about["x_max"])
@@ -48,6 +65,9 @@ def forward(about, tensors, x):
         return np.clip(h, -limit, limit)
     names = about["activations"].split(",") if about["activations"] else []
     for i, name in enumerate(names):
+        if i == 0 and embedded(about):
+            x = look_up(about, tensors, x)
+            continue
         x = activate(name, x @ tensors["layer.%d.weight" % i] + tensors["layer.%d.bias" % i])
     return x * float(about["out_scale"])
 
@@ -101,7 +121,10 @@ def features(column, cell):
     if column["kind"] == "category":
         known = [float(cell == level) for level in column["levels"]]
         other = [float(not missing and not any(known))] if column.get("other") else []
-        return known + other + end
+        places = known + other + end
+        if column.get("encode") == "embedding":
+            return [float(places.index(1) + 1 if 1 in places else 0)]
+        return places
     if missing:
         x = column["fill"]
     elif column["kind"] == "ordered":

@@ -186,11 +186,10 @@ static void print_board(const struct board *b, double took)
 static uint64_t too_little(const struct board *b, const struct crowd *c)
 {
     uint64_t rare = 0;
-    const bool alike = c->kind == PAIR_TRAINS && b->done >= MANY &&
-                       (b->wider * 100 < b->done * TASK_PERCENT_MIN ||
+    const bool alike = b->done >= MANY &&
+                       ((c->kind == PAIR_TRAINS && b->wider * 100 < b->done * TASK_PERCENT_MIN) ||
                         b->lacking * 100 < b->done * TASK_PERCENT_MIN);
-    const bool unplaced =
-        c->kind == PAIR_TRAINS && b->done >= MANY && b->placed * 100 < b->done * TASK_PERCENT_MIN;
+    const bool unplaced = b->done >= MANY && b->placed * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
     const size_t unmoved =
         c->kind == PAIR_TRAINS && b->done >= MANY ? pair_plan_unmoved(b->moved) : 0;

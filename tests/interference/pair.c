@@ -106,13 +106,15 @@ static void draw_persons(struct pair *p, struct dice d)
 
 static void draw_placed(struct pair *p, struct dice d)
 {
-    p->placed = p->kind == PAIR_TRAINS && dice_percent(&d, 20);
+    p->placed = dice_percent(&d, p->kind == PAIR_TRAINS ? 20 : 40);
 }
 
-/* Rows are of persons, or may lack: whose one is that is not there nobody can say. */
+/* Rows are of persons, or may lack: whose one is that is not there nobody can say.  Of predictions
+ * they lack by an alignment alone. */
 static void draw_lacks(struct pair *p, struct dice d)
 {
-    p->lacks = p->kind == PAIR_TRAINS && p->persons == 0 && dice_percent(&d, 25);
+    p->lacks = p->kind == PAIR_TRAINS ? p->persons == 0 && dice_percent(&d, 25)
+                                      : p->placed && p->persons == 0 && dice_percent(&d, 50);
 }
 
 /* Of a bottom with hidden layers, whose draws are of no record. */
@@ -278,6 +280,10 @@ static void lack_rows(const struct pair *p, uint32_t i, int side, struct sim_par
 
     if (!p->lacks)
         return;
+    if (p->kind == PAIR_PREDICTS) {
+        lack(&to->predicted, dice_of(p->seed, DRAW_LACKS, all), one, row);
+        return;
+    }
     lack(&to->train, dice_of(p->seed, DRAW_LACKS, all), one, p->evaluated ? none : row);
     lack(&to->test, dice_of(p->seed, DRAW_LACKS, all + 1), one, p->evaluated ? row : none);
 }
@@ -305,6 +311,16 @@ static void fill_labels(const struct pair *p, struct sim *s)
     s->labels.x = s->train.x;
 }
 
+/* What was drawn for the first column, as numbers of levels from 0 to 7, here and there none. */
+static void number_first(struct table *t)
+{
+    for (size_t r = 0; r < t->rows; r++) {
+        float *x = &t->x[r * t->cols];
+
+        *x = isfinite(*x) ? floorf(fmodf(fabsf(*x) * 5, 9)) : 0;
+    }
+}
+
 void pair_arrange(const struct pair *p, struct sim *s, int side)
 {
     fill_labels(p, s);
@@ -320,11 +336,16 @@ void pair_arrange(const struct pair *p, struct sim *s, int side)
         to->config.clip = p->bottom[i].clip;
         to->config.noise = p->bottom[i].noise;
         fill_party(p, i, side, &to->train, &to->test, &to->predicted);
+        if (p->options.embeds) {
+            number_first(&to->train);
+            number_first(&to->test);
+        }
         if (p->columns && i == p->victim)
             to->salt += 100 * (uint32_t)side; /* what was trained on other columns */
         if (p->placed) {
             place_rows(&to->train, 1, i == p->victim ? side : 2);
             place_rows(&to->test, 2, i == p->victim ? side : 2);
+            place_rows(&to->predicted, QUESTIONS_ALIGNMENT, i == p->victim ? side : 2);
         }
         if (p->persons > 0)
             sim_group(s, i, p->persons);
@@ -396,7 +417,7 @@ void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
 {
     struct dice shape = dice_of(seed, DRAW_SHAPE, 0), plan = dice_of(seed, DRAW_PLAN, 0),
                 parties = dice_of(seed, DRAW_PARTIES, 0), trouble = dice_of(seed, DRAW_TROUBLE, 0),
-                labels = dice_of(seed, DRAW_LABELS, 0);
+                labels = dice_of(seed, DRAW_LABELS, 0), embeds;
     static const uint32_t classes[] = {1, 1, 2, 2, 2, 2, 3, 5}; /* 1: regression */
     size_t n = 0;
 
@@ -420,6 +441,8 @@ void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
     pair_draw_plan(p, &plan);
     draw_parties(p, &parties);
     draw_trouble(p, &trouble);
+    embeds = dice_of(seed, DRAW_EMBEDS, 0);
+    p->options.embeds = kind == PAIR_TRAINS && dice_percent(&embeds, 15);
     if (kind == PAIR_PREDICTS)
         questions_draw(p);
     for (size_t i = 0; i < PLAN_KEYS_N; i++) {
@@ -494,6 +517,8 @@ void pair_print(const struct pair *p, FILE *to)
                 p->evaluated ? " of those that are evaluated" : "");
     if (p->placed)
         fprintf(to, "  rows are of an alignment, and the victim's have other names\n");
+    if (p->options.embeds)
+        fprintf(to, "  each party's first column is embedded\n");
     if (p->persons > 0)
         fprintf(to, "  rows are of %u persons, and one's are what differs\n", p->persons);
     questions_print(p, to);

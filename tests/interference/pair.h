@@ -42,7 +42,8 @@ enum {
     DRAW_DROPOUT,
     DRAW_STEPS,
     DRAW_LACKS,
-    DRAW_PLACED
+    DRAW_PLACED,
+    DRAW_EMBEDS
 };
 
 /* A run of training, or jobs of predictions by the model of one (questions.h). */

@@ -3,6 +3,7 @@
  */
 #include "tests/interference/questions.h"
 
+#include "common/daemon/placed.h"
 #include "tests/sim/world.h"
 
 #include <stdio.h>
@@ -131,11 +132,14 @@ static void start_who_was_stopped(struct sim *s)
 void questions_play(const struct pair *p, struct sim *s)
 {
     static const struct server_feed feed = {&to_come, take_rows, ask_again, take_scores, has_all};
+    static const struct placed placed = {.file.name = "q3",
+                                         .places.digest[0] = QUESTIONS_ALIGNMENT};
 
     for (size_t i = 0; i < p->questions_n && !standing_plays(s); i++) {
         struct standing_job job = {
             .kind = STANDING_PREDICT, .plan = p->plan, .asked = p->question[i]};
 
+        job.asked.placed = p->placed ? &placed : NULL;
         if (job.asked.opens) {
             to_come =
                 (struct rows_to_come){job.asked.first, job.asked.first + job.asked.rows, 0, ""};

@@ -66,9 +66,9 @@ def texts(values):
 
 def tensor(data):
     f = fields(data)
-    assert f[2] == [1], "not float32"
+    assert f[2] in ([1], [7]), "neither float32 nor int64"
     shape = integers(f.get(1, []))
-    return f[8][0].decode(), np.frombuffer(f[9][0], "<f4").reshape(shape)
+    return f[8][0].decode(), np.frombuffer(f[9][0], "<f4" if f[2] == [1] else "<i8").reshape(shape)
 
 
 def value_info(data):
@@ -109,8 +109,10 @@ def softmax(x):
 
 OPERATORS = {
     "Add": lambda x, y: x + y,
+    "Cast": lambda x, to: {7: x.astype(np.int64)}[to],
     "Clip": lambda x, least, most: np.minimum(np.maximum(x, least), most),
     "Concat": lambda *x, axis: np.concatenate(x, axis=axis),
+    "Gather": lambda x, places, axis=0: np.take(x, places, axis=axis),
     "Gemm": lambda x, w, b: x @ w + b,
     "MatMul": lambda x, w: x @ w,
     "Mul": lambda x, y: x * y,
@@ -125,7 +127,7 @@ OPERATORS = {
 
 def run(model, *given):
     assert (model["ir"], model["opset"]) == (7, 13)
-    values = {name: w.astype(np.float64) for name, w in model["weights"].items()}
+    values = {name: w.astype(np.float64) if w.dtype == np.float32 else w for name, w in model["weights"].items()}
     assert len(given) == len(model["inputs"])
     for (name, (rows, columns)), x in zip(model["inputs"], given):
         assert rows == "rows" and x.shape[1] == columns, "another shape than the input has"

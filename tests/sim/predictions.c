@@ -42,7 +42,16 @@ static void make_models(struct play *p)
     packages_head(&p->head, &p->plan, PARTIES);
 }
 
-/* Ids 1000, 1001, ...; asked for backwards. */
+/* Every row is there, and a table says which are not only where some may not be. */
+static void place(struct play *p, struct table *t)
+{
+    t->own.any = true;
+    memcpy(t->own.alignment, p->placed.places.digest, sizeof t->own.alignment);
+    if (p->placed.file.labelled)
+        t->lacks = mem_alloc(ROWS, 1);
+}
+
+/* Ids 1000, 1001, ..., or places; asked for backwards. */
 static void make_rows(struct play *p)
 {
     size_t used = 0;
@@ -57,14 +66,17 @@ static void make_rows(struct play *p)
         CHECK(t->x != NULL && t->id_text != NULL && t->id_at != NULL);
         for (uint32_t r = 0; r < ROWS; r++) {
             t->id_at[r] = 5 * r;
-            snprintf(t->id_text + t->id_at[r], 5, "%u", 1000 + r);
+            snprintf(t->id_text + t->id_at[r], 5, "%u", p->id_first + r);
             for (uint32_t c = 0; c < COLS; c++)
                 t->x[r * COLS + c] = cosf((float)(r + 3 * c + 11 * i));
         }
+        if (p->id_first == 0)
+            place(p, t);
     }
     for (uint32_t r = 0; r < ROWS; r++) {
         p->at[r] = (uint32_t)used;
-        used += (size_t)snprintf(p->ids + used, sizeof p->ids - used, "%u\n", 1000 + ROWS - 1 - r);
+        used += (size_t)snprintf(p->ids + used, sizeof p->ids - used, "%u\n",
+                                 p->id_first + ROWS - 1 - r);
     }
     p->at[ROWS] = (uint32_t)used;
 }
@@ -294,6 +306,8 @@ static void begin(struct play *p, const char *const *sets, uint32_t absent)
         p->asked.absent[i] = absent >> i & 1;
     if (p->asks.n > 0)
         p->asked.asks = &p->asks;
+    if (p->id_first == 0)
+        p->asked.placed = &p->placed;
     server.asked = &p->asked;
     server.roster = &p->s->roster;
     server.counts = compared_counts(&p->s->disk.compared);
@@ -309,8 +323,15 @@ void predictions_begin(struct play *p, const char *const *sets)
 
 void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t absent)
 {
-    *p = (struct play){0};
+    *p = (struct play){.id_first = 1000};
     begin(p, sets, absent);
+}
+
+void predictions_begin_placed(struct play *p, const char *const *sets, bool labelled)
+{
+    *p = (struct play){.placed.file = {.name = "q3", .labelled = labelled}};
+    memset(p->placed.places.digest, 0xa5, sizeof p->placed.places.digest);
+    begin(p, sets, 0);
 }
 
 void predictions_begin_contributions(struct play *p, const char *const *sets)
@@ -318,7 +339,7 @@ void predictions_begin_contributions(struct play *p, const char *const *sets)
     static struct coalition list[COALITIONS_MAX];
     size_t n;
 
-    *p = (struct play){0};
+    *p = (struct play){.id_first = 1000};
     assert_int_equal(coalitions_list(list, &n, PARTIES, 0), STATUS_OK);
     assert_int_equal(contribution_init(&p->asks, (uint32_t)n + COLS), STATUS_OK);
     p->asks.seed = 77;
@@ -393,6 +414,13 @@ static void cells_of(float x[COLS], const struct play *p, const struct contribut
         x[ask->column] = t[(size_t)row[1] * COLS + ask->column];
 }
 
+static bool has_none(const struct play *p, uint32_t i, uint32_t row)
+{
+    const struct table *t = &p->player[i].rows;
+
+    return t->lacks != NULL && t->lacks[row] != 0;
+}
+
 static double row_apart(const struct play *p, const struct contribution_ask *ask,
                         const uint32_t row[2], const float *got)
 {
@@ -407,7 +435,9 @@ static double row_apart(const struct play *p, const struct contribution_ask *ask
             float x[COLS];
 
             cells_of(x, p, ask, i, row);
-            h += absent ? stand_in(p, outputs, i, e) : embedded(p, i, e, x);
+            h += absent                   ? stand_in(p, outputs, i, e)
+                 : has_none(p, i, row[0]) ? 0
+                                          : embedded(p, i, e, x);
         }
         for (uint32_t k = 0; k < outputs; k++)
             logit[k] += h * (double)sinf((float)(e * outputs + k + 7 * PARTIES));

@@ -6,6 +6,7 @@
 #define COLONNADE_TESTS_SIM_PREDICTIONS_H
 
 #include "common/daemon/package.h"
+#include "common/daemon/placed.h"
 #include "common/flow/contribution.h"
 #include "tests/sim/world.h"
 
@@ -36,6 +37,8 @@ struct play {
     struct server_session *server;
     struct server_question asked;
     struct contribution asks; /* n 0: none are asked for */
+    struct placed placed;     /* rows are called by places of it; else by ids */
+    uint32_t id_first;        /* of these */
     char ids[ROWS * 8];
     uint32_t at[ROWS + 1];
     struct player player[PARTIES];
@@ -68,6 +71,8 @@ void predictions_begin(struct play *p, const char *const *sets);
 void predictions_begin_contributions(struct play *p, const char *const *sets);
 /* The same without these parties (bits). */
 void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t absent);
+/* Rows are called 0, 1, ..., places of an alignment, of labelled rows or of such as all have. */
+void predictions_begin_placed(struct play *p, const char *const *sets, bool labelled);
 void predictions_play(struct play *p);
 void predictions_end(struct play *p);
 /* The largest difference between what came out and what the packages make of the rows. */

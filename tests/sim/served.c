@@ -64,7 +64,7 @@ void served_make(struct served *v, const struct sim *s, const struct plan *p)
     for (uint32_t i = 0; i < n; i++) {
         const struct sim_party *party = &s->party[i];
         const struct nn_spec spec =
-            party_bottom_spec(&party->config, p, (uint32_t)party->predicted.cols);
+            party_bottom_spec(&party->config, p, (uint32_t)party->predicted.cols, NULL);
 
         packages_bottom(&v->bottom[i], p, &spec, party->salt);
         v->bottom[i].made = party->config.train == TRAIN_DP       ? ACCOUNT_DP
@@ -89,6 +89,7 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
                                                .by = "clinic",
                                                .rows = q->rows,
                                                .feed = *q->feed,
+                                               .placed = q->placed,
                                                .idle_ms = q->idle_ms,
                                                .min_parties = q->min_parties,
                                                .wait_ms = q->wait_ms};
@@ -108,6 +109,7 @@ uint32_t served_ask(struct served *v, const struct standing_question *q)
                                            .ids = v->ids,
                                            .at = v->at,
                                            .rows = n,
+                                           .placed = q->placed,
                                            .min_parties = q->min_parties,
                                            .wait_ms = q->wait_ms};
     return n;

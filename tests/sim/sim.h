@@ -99,14 +99,16 @@ struct sim_options {
     uint64_t diskless; /* parties (bits) without one all the same */
     bool motley; /* party i has i % 2 columns more, and bottoms that are polynomials have degree
                     1 + i % 3 */
-    uint64_t keep_us;         /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
-    bool judged;              /* ledgers count, and refuse what passes a limit (judged.h) */
-    bool servers_own;         /* the last party's operator is the server's */
-    bool new_keys;            /* after sim_resume parties have others */
-    bool unlabelled;          /* no party has labels */
-    bool unseeded;            /* models and noise from the system's generator */
-    bool watch;               /* every sum is compared with the true one (invariant I5) */
-    size_t unpacker;          /* bytes of the largest frame; 0: 64 kB */
+    uint64_t keep_us; /* from ACTION_KEEP until the checkpoint is durable; 0: 2 ms */
+    bool judged;      /* ledgers count, and refuse what passes a limit (judged.h) */
+    bool servers_own; /* the last party's operator is the server's */
+    bool new_keys;    /* after sim_resume parties have others */
+    bool unlabelled;  /* no party has labels */
+    bool embeds;      /* each party's first column is the number of one of seven levels, or 0, and
+                         embedded */
+    bool unseeded;    /* models and noise from the system's generator */
+    bool watch;       /* every sum is compared with the true one (invariant I5) */
+    size_t unpacker;  /* bytes of the largest frame; 0: 64 kB */
     struct server_watch told; /* what the server sees and says (server/train/transcript.h) */
     /* A frame takes up to so much longer than usual, as the seed says. */
     uint64_t jitter_us, jitter_seed;

@@ -28,7 +28,8 @@ struct standing_question {
     bool opens;       /* whoever plays it has a feed (tests/interference) */
     uint64_t denied;  /* parties (bits) of whom the server says, wrongly, that they are away */
     bool contributes; /* of everybody, without each one, and without `absent`: contributions */
-    uint32_t mixes;   /* and with the first column of this party mixed up, from 1; 0: nobody's */
+    const struct placed *placed; /* rows are called by places of it; NULL: by ids */
+    uint32_t mixes; /* and with the first column of this party mixed up, from 1; 0: nobody's */
 };
 
 struct standing_job {

@@ -69,7 +69,7 @@ static int set_up(void **state)
     agenda_make(&agenda, &plan);
     learner = (struct party_learner){.applied = 0};
     CHECK(rng_init_key(&init, key) == STATUS_OK);
-    CHECK(party_bottom_init(&learner.bottom, &config, &plan, COLS, &init) == STATUS_OK);
+    CHECK(party_bottom_init(&learner.bottom, &config, &plan, COLS, NULL, &init) == STATUS_OK);
     rng_deinit(&init);
     CHECK(party_best_init(&learner.best, &plan, &agenda, &learner.bottom.net) == STATUS_OK);
     return 0;

@@ -42,7 +42,7 @@ static void start(void)
     struct rng init = {0};
 
     CHECK(rng_init_key(&init, key) == STATUS_OK);
-    assert_int_equal(party_bottom_init(&bottom, &config, &plan, COLS, &init), STATUS_OK);
+    assert_int_equal(party_bottom_init(&bottom, &config, &plan, COLS, NULL, &init), STATUS_OK);
     rng_deinit(&init);
 }
 
@@ -172,16 +172,16 @@ static void test_fedvs_takes_polynomials_only(void **state)
 
     (void)state;
     plan.protocol.aggregation = AGGREGATION_FEDVS;
-    assert_int_equal(party_bottom_check(&config, &plan, COLS, &err), STATUS_OK);
+    assert_int_equal(party_bottom_check(&config, &plan, COLS, NULL, &err), STATUS_OK);
     config.degree = 0;
-    assert_int_equal(party_bottom_check(&config, &plan, COLS, &err), STATUS_CONFIG);
+    assert_int_equal(party_bottom_check(&config, &plan, COLS, NULL, &err), STATUS_CONFIG);
     assert_int_equal(err.status, STATUS_CONFIG);
     assert_int_equal(status_exit_code(err.status), 2);
     assert_non_null(strstr(err.text, "model.polynomial.degree: the plan's aggregation is fedvs"));
     plan.protocol.aggregation = AGGREGATION_CLEAR;
-    assert_int_equal(party_bottom_check(&config, &plan, COLS, &err), STATUS_OK);
+    assert_int_equal(party_bottom_check(&config, &plan, COLS, NULL, &err), STATUS_OK);
     plan.protocol.aggregation = AGGREGATION_CODED;
-    assert_int_equal(party_bottom_check(&config, &plan, COLS, &err), STATUS_OK);
+    assert_int_equal(party_bottom_check(&config, &plan, COLS, NULL, &err), STATUS_OK);
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, set_up)

@@ -19,8 +19,7 @@ static struct config_party config;
 static struct nn_spec spec;
 
 /* Items as texts ("conv2d out=4 kernel=3", "relu", "16"), NULL at the end. */
-static enum status build(const struct plan_widths *shape, const char *const *items,
-                         uint32_t features, struct error *err)
+static void list(const struct plan_widths *shape, const char *const *items)
 {
     char want[256];
 
@@ -32,9 +31,16 @@ static enum status build(const struct plan_widths *shape, const char *const *ite
 
         assert_true(layers_read(&config.layers.item[config.layers.n++], &item, want, sizeof want));
     }
+}
+
+static enum status build(const struct plan_widths *shape, const char *const *items,
+                         uint32_t features, struct error *err)
+{
+    list(shape, items);
     spec = (struct nn_spec){.out_scale = 1, .rows_max = 2};
     *err = (struct error){0};
-    return party_layers(&spec, &config, features, OUTPUTS, err);
+    spec.width[0] = features;
+    return party_layers(&spec, &config, OUTPUTS, err);
 }
 
 #define BUILD(shape, features, err, ...)                                                           \
@@ -105,6 +111,23 @@ static void test_units_alone_are_what_they_were(void **state)
     assert_kinds("dense 16, dense 5");
 }
 
+static void test_tables_stand_before_the_list_and_beside_no_shape(void **state)
+{
+    static const char *const items[] = {"tanh", "16", NULL};
+    struct error err = {0};
+
+    (void)state;
+    /* 4 columns, the second of which is embedded in 3 values. */
+    spec = (struct nn_spec){.out_scale = 1, .rows_max = 2, .embedded = {1, {{1, 9, 3}}}};
+    list(&(const struct plan_widths)FLAT, items);
+    spec.width[0] = 4;
+    assert_int_equal(party_layers(&spec, &config, OUTPUTS, &err), STATUS_OK);
+    assert_kinds("embedding 6, activation 6, dense 16, dense 5");
+    list(&(const struct plan_widths)SERIES(4, 1), items);
+    assert_int_equal(party_layers(&spec, &config, OUTPUTS, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "data.shape: a row has columns that are embedded"));
+}
+
 static void test_what_does_not_follow_names_the_item_and_both_shapes(void **state)
 {
     struct error err;
@@ -150,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_layer_takes_the_shape_of_the_one_before),
         cmocka_unit_test(test_units_alone_are_what_they_were),
+        cmocka_unit_test(test_tables_stand_before_the_list_and_beside_no_shape),
         cmocka_unit_test(test_what_does_not_follow_names_the_item_and_both_shapes),
         cmocka_unit_test(test_no_list_asks_for_more_than_there_may_be),
     };

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEVELS = 7 /* of a column that is embedded */ };
 enum { SEED = 7, MMAP_MIN = 1 << 24, TOP_PAD = 1 << 26 };
 
 static uint64_t still(void)
@@ -236,6 +237,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .data.test = &p->test,
         .data.persons = &p->persons,
         .data.labels = s->options.unlabelled ? NULL : &s->labels,
+        .data.schema = s->options.embeds ? &s->embedding : NULL,
         .start.seeded = !s->options.unseeded,
         .start.seed = SEED,
         .ledger.spent = spent,
@@ -290,6 +292,28 @@ static void load_config(struct sim *s, struct config_party *c)
     }
 }
 
+/* A schema of as many columns as all parties have, of which the first is embedded. */
+static void embed_first(struct sim *s)
+{
+    struct schema *schema = &s->embedding;
+    uint32_t number;
+
+    CHECK(!s->options.motley && schema_init(schema, s->options.columns) == STATUS_OK);
+    for (size_t i = 0; i < schema->n; i++)
+        schema->column[i].kind = i == 0 ? SCHEMA_CATEGORY : SCHEMA_NUMBER;
+    for (char level = 'a'; level < 'a' + LEVELS; level++)
+        CHECK(levels_add(&schema->column[0].levels, &level, 1, &number) == STATUS_OK);
+    CHECK(schema_place_all(&schema->column[0]) == STATUS_OK);
+    schema->column[0].embedded = true;
+    schema_settle_vector(&schema->column[0]);
+}
+
+static void number_levels(struct table *t, uint32_t salt)
+{
+    for (size_t r = 0; r < t->rows; r++)
+        t->x[r * t->cols] = (float)((r * 5 + salt) % (LEVELS + 1));
+}
+
 static void make_party(struct sim *s, uint32_t i)
 {
     struct sim_party *p = &s->party[i];
@@ -307,6 +331,10 @@ static void make_party(struct sim *s, uint32_t i)
     fill_table(&p->train, s->options.train_rows, columns, i + 1);
     fill_table(&p->test, s->options.test_rows, columns, i + 101);
     fill_table(&p->predicted, s->options.predicted, columns, i + 201);
+    if (s->options.embeds) {
+        number_levels(&p->train, i);
+        number_levels(&p->test, i + 1);
+    }
     CHECK(wire_unpacker_init(&p->unpacker, s->options.unpacker) == STATUS_OK);
     p->connect_us = 1000 * (i + 1);
     world_new_party(s, i);
@@ -471,6 +499,8 @@ static struct sim *make_world(const struct sim_options *o, struct sim *old)
     make_plan(s);
     make_roster(s, old);
     make_labels(s);
+    if (s->options.embeds)
+        embed_first(s);
     s->oracle = old != NULL ? old->oracle : oracle_new(s);
     for (uint32_t i = 0; i < o->parties; i++) {
         struct sim_disk *disk = &s->party[i].disk;
@@ -540,6 +570,7 @@ void sim_free(struct sim *s)
     mem_free(s->train_target);
     mem_free(s->test_target);
     validate_deinit(&s->validate);
+    schema_deinit(&s->embedding);
     mem_free(s->party);
     buf_deinit(&s->transcript);
     mem_free(s);

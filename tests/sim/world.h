@@ -6,6 +6,7 @@
 
 #include "common/base/buf.h"
 #include "common/daemon/journal.h"
+#include "common/data/schema.h"
 #include "tests/sim/aligning.h"
 #include "tests/sim/compared.h"
 #include "tests/sim/sim.h"
@@ -156,6 +157,7 @@ struct sim {
     struct buf transcript;
     struct oracle *oracle;
     struct standing *standing; /* options.stands */
+    struct schema embedding;   /* options.embeds */
     char broken[256];
 };
 

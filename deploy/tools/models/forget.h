@@ -7,7 +7,8 @@
 
 #include "common/base/status.h"
 
-/* Prints what is gone, and what cannot go.  STATUS_CONFIG: the daemon whose folder it is works. */
+/* Prints what is gone, and what cannot go, alignments that list the id by name.  STATUS_CONFIG: the
+ * daemon whose folder it is works. */
 enum status forget_id(const char *state, const char *id, struct error *err) MUST_USE;
 
 #endif

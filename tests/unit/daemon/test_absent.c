@@ -141,6 +141,36 @@ static void test_a_labelled_row_that_is_gone_is_one_that_is_not_here(void **stat
     close_tables(&w);
 }
 
+/* Of predictions any of them may be gone, all, too: of common rows nothing stands there then. */
+static void test_rows_to_predict_may_all_be_missing(void **state)
+{
+    static const uint32_t places[HERE] = {2, 0, 1};
+    static const char *const texts[] = {"id,x\nz,9\n", "id,x\nc,3\nz,9\n"};
+    static const char *const wants[] = {"0 1 2 3 ", "0 1=3 2 3 "};
+
+    (void)state;
+    keep("t", places, 0);
+    keep("q", places, 4);
+    for (int k = 0; k < 4; k++) {
+        const bool labelled = k >= 2;
+        struct world w = {.train.rows = 0};
+        struct error err = {0};
+
+        assert_int_equal(placed_open(&w.p.test, scratch_dir(), labelled ? "q" : "t", &err),
+                         STATUS_OK);
+        w.p.test.asked = true;
+        w.p.test.may_lack = labelled;
+        take(&w.test, &w.p.test, texts[k % 2]);
+        assert_int_equal(w.test.rows, k % 2);
+        fill(&w, 0);
+        if (labelled)
+            expect_rows(&w.test, wants[k % 2]);
+        assert_int_equal(w.test.rows, labelled ? 4 : k % 2);
+        assert_int_equal(w.test.lacks != NULL, labelled);
+        close_tables(&w);
+    }
+}
+
 static void test_a_table_with_none_of_the_labelled_rows_is_refused(void **state)
 {
     static const uint32_t places[HERE] = {3, 0, 1};
@@ -306,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_that_are_not_here_stand_at_their_places),
         cmocka_unit_test(test_a_labelled_row_that_is_gone_is_one_that_is_not_here),
+        cmocka_unit_test(test_rows_to_predict_may_all_be_missing),
         cmocka_unit_test(test_a_table_with_none_of_the_labelled_rows_is_refused),
         cmocka_unit_test(test_whether_a_row_that_may_be_lacking_is_in_both_does_not_show),
         cmocka_unit_test(test_a_table_of_common_rows_is_as_it_was),

@@ -146,6 +146,61 @@ static void test_what_another_set_has_answered_is_named_and_kept_as_its_own(void
     remove_state(state);
 }
 
+static bool is_that(const void *owner, const char *alignment, const char *id, size_t n)
+{
+    return alignment[0] == 0 && n == strlen(owner) && memcmp(id, owner, n) == 0;
+}
+
+static enum status forget(const char *state, const char *id, size_t *n, struct error *err)
+{
+    const struct answers_goes whose = {id, is_that};
+
+    return answers_forget(state, "r1", &whose, n, err);
+}
+
+static bool is_of_another(const void *owner, const char *alignment, const char *id, size_t n)
+{
+    return strcmp(alignment, owner) != 0 || (n == 1 && id[0] == '0');
+}
+
+/* Places of one alignment are none of another's, and no ids. */
+static void test_answers_of_an_alignment_are_no_others(void **unused)
+{
+    struct answers_key key[3] = {plain, plain, plain};
+    static const char places[] = "0\n17\n";
+    const uint32_t begins[3] = {0, 2, 5};
+    const char *state = state_of(__func__);
+    struct answers_goes others = {.goes = is_of_another};
+    struct answers a;
+    struct error err = {0};
+    size_t n;
+
+    (void)unused;
+    memset(key[1].alignment, 'a', DIGEST_HEX_CHARS);
+    memset(key[2].alignment, 'b', DIGEST_HEX_CHARS);
+    for (int k = 0; k < 3; k++) {
+        const float said[4] = {0.125F * (float)k, 0, 0.5F + 0.125F * (float)k, 1};
+
+        assert_int_equal(open_as(&a, state, &key[k]), STATUS_OK);
+        assert_null(answers_find(&a, "17", 2));
+        assert_int_equal(answers_keep(&a, places, begins, 2, said, &err), STATUS_OK);
+        answers_close(&a);
+    }
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(open_as(&a, state, &key[k]), STATUS_OK);
+        assert_true(has(&a, "17", 0.5F + 0.125F * (float)k) && has(&a, "0", 0.125F * (float)k));
+        assert_int_equal(a.n, 2);
+        answers_close(&a);
+    }
+    others.owner = key[1].alignment;
+    assert_int_equal(answers_forget(state, "r1", &others, &n, &err), STATUS_OK);
+    assert_int_equal(n, 5);
+    assert_int_equal(open_as(&a, state, &key[1]), STATUS_OK);
+    assert_true(has(&a, "17", 0.625F) && a.n == 1);
+    answers_close(&a);
+    remove_state(state);
+}
+
 static void test_who_is_forgotten_is_in_no_line(void **unused)
 {
     const struct answers_key set = {.epoch = 3, .absent = "1", .outputs = 2};
@@ -157,17 +212,17 @@ static void test_who_is_forgotten_is_in_no_line(void **unused)
     (void)unused;
     keep(state, &plain);
     keep(state, &set);
-    assert_int_equal(answers_forget(state, "r1", "ab", &n, &err), STATUS_OK);
+    assert_int_equal(forget(state, "ab", &n, &err), STATUS_OK);
     assert_int_equal(n, 2);
     assert_int_equal(answers_count(state, "r1", &n, &err), STATUS_OK);
     assert_int_equal(n, 4);
-    assert_int_equal(answers_forget(state, "r1", "ab", &n, &err), STATUS_OK);
+    assert_int_equal(forget(state, "ab", &n, &err), STATUS_OK);
     assert_int_equal(n, 0);
     assert_int_equal(open_as(&a, state, &plain), STATUS_OK);
     assert_true(has(&a, "b", 0.1F) && has(&a, "a b", 1e-30F));
     assert_null(answers_find(&a, "ab", 2));
     /* Whoever reads them would write them again. */
-    assert_int_equal(answers_forget(state, "r1", "b", &n, &err), STATUS_CONFIG);
+    assert_int_equal(forget(state, "b", &n, &err), STATUS_CONFIG);
     answers_close(&a);
     remove_state(state);
 }
@@ -237,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_what_is_kept_is_found_again_to_the_bit),
         cmocka_unit_test(test_another_epoch_or_set_has_answers_of_its_own),
         cmocka_unit_test(test_what_another_set_has_answered_is_named_and_kept_as_its_own),
+        cmocka_unit_test(test_answers_of_an_alignment_are_no_others),
         cmocka_unit_test(test_who_is_forgotten_is_in_no_line),
         cmocka_unit_test(test_a_file_never_grows_beyond_what_is_read),
         cmocka_unit_test(test_a_line_cut_short_is_dropped_and_one_changed_is_refused),

@@ -363,9 +363,128 @@ static void test_a_head_of_classes_may_have_a_temperature(void **state)
     arena_deinit(&arena);
 }
 
+/* A bottom whose third column is embedded, as `rest` of its schema says; its net has two levels in
+ * vectors of two. */
+static void embedded_bottom(struct package *p, const char *rest)
+{
+    char text[400];
+    struct error err = {0};
+
+    packages_bottom(p);
+    schema_deinit(&p->schema);
+    snprintf(text, sizeof text,
+             "statistics: fit\ncolumns:\n"
+             "  - {name: \"age\", kind: number, missing: mean, fill: 40.5}\n"
+             "  - {name: \"b\", kind: number, missing: refused}\n"
+             "  - {name: \"c\", kind: category, levels: [x, y], %s}\n",
+             rest);
+    assert_int_equal(schema_parse(&p->schema, text, strlen(text), "s", &err), STATUS_OK);
+    snprintf(p->names + TABLE_NAME_MAX, TABLE_NAME_MAX, "b");
+    snprintf(p->names + 2 * (size_t)TABLE_NAME_MAX, TABLE_NAME_MAX, "c");
+    p->scale.mean[2] = 0;
+    p->scale.sd[2] = 1;
+}
+
+static const struct nn_spec EMBEDDED = {.layers = 2,
+                                        .width = {3, 4, 2},
+                                        .act = {NN_ACT_NONE, NN_ACT_TANH},
+                                        .out_scale = 0.5F,
+                                        .rows_max = 2,
+                                        .layer = {{.kind = NN_EMBEDDING}},
+                                        .embedded = {1, {{2, 2, 2}}}};
+/* One whose layers a package has to list, behind that of its tables. */
+static const struct nn_spec EMBEDDED_LIST = {.layers = 3,
+                                             .width = {3, 4, 4, 2},
+                                             .act = {NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH},
+                                             .out_scale = 0.5F,
+                                             .rows_max = 2,
+                                             .layer = {{.kind = NN_EMBEDDING},
+                                                       {.kind = NN_ACTIVATION}},
+                                             .embedded = {1, {{2, 2, 2}}}};
+
+static void embeds_and_says_so(const struct nn_spec *spec)
+{
+    static const struct {
+        const char *rest;
+        enum status want;
+    } cases[] = {
+        {"encode: embedding, width: 2", STATUS_OK},
+        {"encode: embedding, width: 3", STATUS_DATA},
+        {"encode: embedding, width: 2, other: true", STATUS_DATA},
+    };
+    struct arena arena = {0};
+    struct nn_net net;
+    struct package p, got;
+    struct error err = {0};
+    struct buf b;
+
+    assert_int_equal(arena_init(&arena, nn_net_bytes(spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&net, spec, &arena), STATUS_OK);
+    net.layer[0].w[3] = 0.25F;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        embedded_bottom(&p, cases[i].rest);
+        packages_print(&p, &net, &b);
+        package_init(&got);
+        assert_int_equal(package_parse(&got, b.data, b.len, &err), cases[i].want);
+        if (i == 0) {
+            for (size_t k = 0; k < spec->layers; k++)
+                assert_int_equal(got.spec.layer[k].kind, spec->layer[k].kind);
+            assert_memory_equal(&got.spec.embedded, &spec->embedded, sizeof spec->embedded);
+            net.layer[0].w[3] = 0;
+            assert_int_equal(package_weights(&got, &net, &err), STATUS_OK);
+            assert_true(net.layer[0].w[3] == 0.25F);
+        }
+        package_deinit(&got);
+        package_deinit(&p);
+        buf_deinit(&b);
+    }
+    embedded_bottom(&p, cases[0].rest);
+    p.scale.mean[2] = 0.5F; /* a level's number is none of these */
+    packages_print(&p, &net, &b);
+    assert_int_equal(packages_parse(&b, b.len), STATUS_DATA);
+    buf_deinit(&b);
+    package_deinit(&p);
+    arena_deinit(&arena);
+}
+
+static void test_a_bottom_says_what_it_embeds_and_how(void **state)
+{
+    (void)state;
+    embeds_and_says_so(&EMBEDDED);
+    embeds_and_says_so(&EMBEDDED_LIST);
+}
+
+/* Tables of other levels are other weights, whatever their size. */
+static void test_a_bottom_is_for_no_other_levels(void **state)
+{
+    static const char *const levels[] = {"x, y", "y, x", "x, z"};
+    struct table t = {.cols = 3};
+    struct package p;
+
+    (void)state;
+    embedded_bottom(&p, "encode: embedding, width: 2");
+    t.names = p.names;
+    for (size_t i = 0; i < 3; i++) {
+        struct error err = {0};
+        struct schema own;
+        char text[300];
+
+        snprintf(text, sizeof text,
+                 "statistics: fit\ncolumns:\n  - {name: \"c\", kind: category, levels: [%s], "
+                 "encode: embedding, width: 2}\n",
+                 levels[i]);
+        assert_int_equal(schema_parse(&own, text, strlen(text), "s", &err), STATUS_OK);
+        assert_int_equal(package_columns(&p, &own, &t, &err), i == 0 ? STATUS_OK : STATUS_DATA);
+        schema_deinit(&own);
+    }
+    package_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_bottom_says_what_it_embeds_and_how),
+        cmocka_unit_test(test_a_bottom_is_for_no_other_levels),
         cmocka_unit_test(test_a_head_of_classes_may_have_a_temperature),
         cmocka_unit_test(test_a_bottom_comes_back_as_it_was),
         cmocka_unit_test(test_a_head_has_its_scores_and_no_columns),

@@ -429,8 +429,8 @@ static void test_a_time_has_parts(void **state)
     assert_int_equal(scale_fit(&scale, &t), STATUS_OK);
     schema_spare_levels(&s, &scale);
     assert_true(scale.mean[1] > 2000 && scale.mean[6] == 0 && scale.sd[6] == 1);
-    scale_deinit(&scale);
     table_deinit(&t);
+    scale_deinit(&scale);
     schema_deinit(&s);
 }
 
@@ -459,9 +459,126 @@ static void test_each_failing_allocation_is_reported(void **state)
     assert_in_range(n, 20, 40);
 }
 
+/* Read, embedded or not, fitted and applied; then another table. */
+static void two_tables(struct table t[2], struct schema *s, bool embedded, bool gaps)
+{
+    read_as(&t[0], s,
+            gaps ? "id,c,n\n1,red,5\n2,blue,6\n3,red,7\n4,blue,8\n5,lone,9\n6,,1\n"
+                 : "id,c,n\n1,red,5\n2,blue,6\n3,red,7\n4,blue,8\n");
+    s->column[0].embedded = embedded;
+    assert_int_equal(schema_fit(s, &t[0], &err), STATUS_OK);
+    assert_int_equal(schema_apply(s, &t[0], &unseen, &filled, &err), STATUS_OK);
+    apply(&t[1], s, "id,c,n\n1,green,1\n2,lone,2\n3,blue,3\n4,,4\n5,red,5\n");
+}
+
+static void test_an_embedded_level_is_the_place_that_its_one_would_have(void **state)
+{
+    (void)state;
+    for (int gaps = 0; gaps < 2; gaps++) {
+        struct schema hot = {0}, dense = {0};
+        struct table of_hot[2], of_dense[2];
+        size_t counts[2];
+
+        two_tables(of_hot, &hot, false, gaps);
+        counts[0] = unseen, counts[1] = filled;
+        two_tables(of_dense, &dense, true, gaps);
+        assert_true(counts[0] == unseen && counts[1] == filled);
+        assert_string_equal(names(&of_dense[0]), "c n");
+        assert_int_equal(dense.column[0].vector, 3); /* 2 x 2^(1/4), and 2 x 4^(1/4) */
+        assert_int_equal(schema_levels(&dense.column[0]), gaps ? 4 : 2);
+        for (size_t k = 0; k < 2; k++) {
+            for (size_t r = 0; r < of_hot[k].rows; r++) {
+                const size_t levels = of_hot[k].cols - 1;
+                const float *x = of_hot[k].x + r * (levels + 1);
+                size_t place = 0;
+
+                while (place < levels && !(x[place] > 0))
+                    place++;
+                row_is(&of_dense[k], r,
+                       (const float[]){place < levels ? (float)place + 1 : 0, x[levels]});
+            }
+            table_deinit(&of_hot[k]);
+            table_deinit(&of_dense[k]);
+        }
+        schema_deinit(&hot);
+        schema_deinit(&dense);
+    }
+}
+
+static void test_an_embedded_column_has_all_its_levels_and_is_not_standardised(void **state)
+{
+    enum { LEVELS = SCHEMA_LEVELS_KEPT + 10 };
+    static char text[LEVELS * 3 * 24 + 64];
+    struct scale scale = {0};
+    struct schema s = {0};
+    struct table t;
+    size_t n = (size_t)sprintf(text, "id,c\n");
+
+    (void)state;
+    for (int i = 0; i < 3 * LEVELS; i++)
+        n += (size_t)sprintf(text + n, "%d,l%d\n", i, i % LEVELS);
+    read_as(&t, &s, text);
+    s.column[0].embedded = true;
+    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_levels(&s.column[0]), LEVELS);
+    assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_OK);
+    assert_int_equal(scale_fit(&scale, &t), STATUS_OK);
+    assert_false(schema_is_spared(&s, &scale));
+    schema_spare_levels(&s, &scale);
+    assert_true(schema_is_spared(&s, &scale));
+    table_deinit(&t);
+    scale_deinit(&scale);
+    schema_deinit(&s);
+}
+
+static void parse_as(struct schema *s, const char *columns)
+{
+    char text[1000];
+
+    snprintf(text, sizeof text, "statistics: fit\ncolumns:\n%s", columns);
+    if (schema_parse(s, text, strlen(text), "s", &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+/* Weights of the one are weights of the other. */
+static void test_two_schemas_embed_alike_or_not(void **state)
+{
+#define C(levels, rest) "  - {name: \"c\", kind: category, levels: " levels ", encode: " rest "}\n"
+    static const char *const others[] = {
+        C("[a, b, c]", "embedding, width: 4"),
+        C("[b, a]", "embedding, width: 4"),
+        C("[a, c]", "embedding, width: 4"),
+        C("[a, b]", "embedding, width: 5"),
+        C("[a, b]", "one-hot"),
+        C("[a, b]", "embedding, width: 4, other: true"),
+        C("[a, b]", "embedding, width: 4, indicator: true"),
+        "  - {name: \"d\", kind: category, levels: [a, b], encode: embedding, width: 4}\n",
+        C("[a, b]", "embedding, width: 4") "  - {name: \"d\", kind: category, levels: [a], encode: "
+                                           "embedding}\n",
+    };
+    struct schema one, same, other;
+
+    (void)state;
+    parse_as(&one, C("[a, b]", "embedding, width: 4"));
+    parse_as(&same,
+             "  - {name: \"n\", kind: number, missing: mean}\n" C("[a, b]", "embedding, width: 4"));
+    assert_true(schema_embeds_as(&one, &same) && schema_embeds_as(&same, &one));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        parse_as(&other, others[i]);
+        assert_false(schema_embeds_as(&one, &other));
+        assert_false(schema_embeds_as(&other, &one));
+        schema_deinit(&other);
+    }
+    schema_deinit(&one);
+    schema_deinit(&same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_embedded_level_is_the_place_that_its_one_would_have),
+        cmocka_unit_test(test_an_embedded_column_has_all_its_levels_and_is_not_standardised),
+        cmocka_unit_test(test_two_schemas_embed_alike_or_not),
         cmocka_unit_test(test_numbers_without_gaps_stay_as_they_are),
         cmocka_unit_test(test_a_missing_number_is_the_mean_and_says_so),
         cmocka_unit_test(test_the_median_and_a_constant_fill_in_too),

@@ -27,21 +27,6 @@ static enum status parse(struct schema *s, const char *text)
     return schema_parse(s, text, strlen(text), "s.yaml", &err);
 }
 
-static void comes_back(const char *text)
-{
-    struct schema s;
-    struct buf out;
-
-    if (parse(&s, text) != STATUS_OK)
-        fail_msg("%s", err.text);
-    buf_init(&out, SCHEMA_TEXT_MAX);
-    assert_int_equal(schema_print(&s, &out), STATUS_OK);
-    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
-    assert_string_equal((char *)out.data, text);
-    buf_deinit(&out);
-    schema_deinit(&s);
-}
-
 static void refused(const char *text, const char *expected)
 {
     struct schema s;
@@ -50,42 +35,6 @@ static void refused(const char *text, const char *expected)
     if (strstr(err.text, expected) == NULL)
         fail_msg("%s", err.text);
     assert_true(s.n == 0 && s.column == NULL);
-}
-
-static void test_what_is_printed_comes_back(void **state)
-{
-    (void)state;
-    comes_back("statistics: dp\nbudget: {epsilon: 0.5, delta: 1e-6}\ncolumns:\n"
-               "  - {name: \"who\", kind: id}\n"
-               "  - {name: \"a\", kind: number, missing: mean, clip: [0, 9]}\n"
-               "  - {name: \"b\", kind: number, missing: own, bins: 4, indicator: true}\n");
-    comes_back(HEAD "  - {name: \"a\", kind: number, missing: mean}\n");
-    comes_back(HEAD "  - {name: \"who\", kind: id}\n"
-                    "  - {name: \"a, \\\"b\\\"\", kind: number, missing: median, fill: -1.5, clip: "
-                    "[-2, 3.25], log: true, indicator: true}\n"
-                    "  - {name: \"b\", kind: category}\n"
-                    "  - {name: \"c\", kind: category, levels: [\"no\", \"1\", \"\xc3\xa4 #\"], "
-                    "other: true, indicator: true}\n"
-                    "  - {name: \"d\", kind: ordered, levels: [\"low\", \"high\"], missing: mean}\n"
-                    "  - {name: \"e\", kind: time, missing: constant, fill: 8000}\n"
-                    "  - {name: \"f\", kind: ignored}\n"
-                    "  - {name: \"g\", kind: label}\n");
-    comes_back("statistics: given\ncolumns:\n"
-               "  - {name: \"a\", kind: number, missing: mean, fill: 2}\n"
-               "  - {name: \"b\", kind: number, missing: refused}\n"
-               "  - {name: \"c\", kind: category, levels: [\"x\"]}\n");
-    comes_back(HEAD "  - {name: \"a\", kind: number, missing: own, bins: 8, indicator: true}\n"
-                    "  - {name: \"b\", kind: number, missing: mean, fill: 1, clip: [0, 9], edges: "
-                    "[-1.5, 0, 1024]}\n"
-                    "  - {name: \"c\", kind: number, missing: refused, edges: []}\n"
-                    "  - {name: \"d\", kind: time, missing: median, parts: [days, month, hour]}\n"
-                    "  - {name: \"e\", kind: category, min_rows: 5, max_levels: 10, indicator: "
-                    "true}\n");
-    comes_back("statistics: given\ncolumns:\n"
-               "  - {name: \"a\", kind: number, missing: own, edges: [1], indicator: true}\n");
-    /* As fitted on rows that all have another text, and as data.schema may refuse gaps. */
-    comes_back(HEAD "  - {name: \"a\", kind: category, levels: [], other: true}\n"
-                    "  - {name: \"b\", kind: category, levels: [\"x\"], missing: refused}\n");
 }
 
 static void test_preparations_that_do_not_go_together_are_refused(void **state)
@@ -118,6 +67,15 @@ static void test_preparations_that_do_not_go_together_are_refused(void **state)
     refused(B "min_rows: 0}\n", "a whole number from 1");
     refused(B "max_levels: 65537}\n", "a whole number from 1");
     refused(B "levels: [\"x\"], min_rows: 3}\n", "levels that the rows decide");
+    refused(B "encode: table}\n", "encode: one-hot or embedding");
+    refused(B "encode: [embedding]}\n", "encode: one-hot or embedding");
+    refused(B "width: 4}\n", "width is for encode: embedding");
+    refused(B "encode: one-hot, width: 4}\n", "width is for encode: embedding");
+    refused(B "encode: embedding, width: 0}\n", "a whole number from 1");
+    refused(B "encode: embedding, width: 65}\n", "a whole number from 1");
+    refused(B "levels: [], encode: embedding}\n", "needs other: true");
+    refused(A "encode: embedding}\n", "no key of a column of this kind");
+    refused(T "width: 4}\n", "no key of a column of this kind");
     refused(B "bins: 3}\n", "no key of a column of this kind");
     refused(HEAD "  - {name: \"o\", kind: ordered, levels: [\"x\"], bins: 3}\n",
             "no key of a column of this kind");
@@ -314,10 +272,58 @@ static void test_a_budget_is_for_dp_and_is_small(void **state)
     }
 }
 
+static void vector_is(const char *column, uint32_t length)
+{
+    char text[512];
+    struct schema s;
+
+    snprintf(text, sizeof text, HEAD "  - {name: \"a\", kind: category, %s}\n", column);
+    assert_int_equal(parse(&s, text), STATUS_OK);
+    assert_int_equal(s.column[0].vector, length);
+    schema_deinit(&s);
+}
+
+static void test_a_vector_is_as_long_as_its_levels_want_unless_it_says(void **state)
+{
+    (void)state;
+    vector_is("levels: [x], encode: embedding", 2);
+    vector_is("levels: [x], other: true, indicator: true, encode: embedding", 3);
+    vector_is("levels: [x], encode: embedding, width: 9", 9);
+    vector_is("levels: [x], encode: one-hot", 0);
+    vector_is("encode: embedding", 0);
+}
+
+static void test_more_than_may_be_embedded_is_refused_by_the_file(void **state)
+{
+    struct schema s;
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, SCHEMA_TEXT_MAX);
+    for (int columns = SCHEMA_EMBEDDED_MAX; columns < SCHEMA_EMBEDDED_MAX + 2; columns++) {
+        text.len = 0;
+        assert_int_equal(buf_printf(&text, HEAD), STATUS_OK);
+        for (int i = 0; i < columns; i++)
+            assert_int_equal(buf_printf(&text,
+                                        "  - {name: \"c%d\", kind: category, levels: [x], "
+                                        "encode: embedding}\n",
+                                        i),
+                             STATUS_OK);
+        err = (struct error){0};
+        assert_int_equal(schema_parse(&s, (char *)text.data, text.len, "s.yaml", &err),
+                         columns > SCHEMA_EMBEDDED_MAX ? STATUS_CONFIG : STATUS_OK);
+        assert_true((strstr(err.text, "s.yaml: encode: embedding: at most 64 columns") != NULL) ==
+                    (columns > SCHEMA_EMBEDDED_MAX));
+        schema_deinit(&s);
+    }
+    buf_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_printed_comes_back),
+        cmocka_unit_test(test_a_vector_is_as_long_as_its_levels_want_unless_it_says),
+        cmocka_unit_test(test_more_than_may_be_embedded_is_refused_by_the_file),
         cmocka_unit_test(test_a_budget_is_for_dp_and_is_small),
         cmocka_unit_test(test_preparations_that_do_not_go_together_are_refused),
         cmocka_unit_test(test_a_schema_that_could_not_be_read_again_is_not_copied),

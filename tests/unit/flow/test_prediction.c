@@ -15,7 +15,8 @@ static const char TEXT[] =
     "run=0123456789abcdef-2\n"
     "plan=0101010101010101010101010101010101010101010101010101010101010101\n"
     "trail=0202020202020202020202020202020202020202020202020202020202020202\n"
-    "rows=1000\nbatch=256\nabsent=1,3,255\nby=risk-desk\nopen=1\n";
+    "rows=1000\nbatch=256\nabsent=1,3,255\nby=risk-desk\nopen=1\n"
+    "alignment=q3,0303030303030303030303030303030303030303030303030303030303030303\n";
 
 static enum status parse(struct prediction *p, const char *text)
 {
@@ -37,6 +38,8 @@ static void test_the_text_is_read_and_written_alike(void **state)
     assert_true(p.absent[1] && p.absent[3] && p.absent[255] && !p.absent[0] && !p.absent[2]);
     assert_true(prediction_leaves_out(&p));
     assert_string_equal(p.by, "risk-desk");
+    assert_true(prediction_is_placed(&p) && p.places[0] == 3 && p.places[31] == 3);
+    assert_string_equal(p.alignment, "q3");
     buf_init(&b, 1024);
     assert_int_equal(prediction_print(&p, &b), STATUS_OK);
     assert_int_equal(b.len, strlen(TEXT));
@@ -74,6 +77,13 @@ static void test_no_other_text_is_read(void **state)
         {"open=1", "open="},
         {"open=1\n", ""},
         {"open=1\n", "open=1\nopen=1\n"},
+        {"q3,", "../q3,"},
+        {"q3,", "asked,"},
+        {"q3,", ","},
+        {"q3,", "q3"},
+        {"q3,03", "q3,0A"},
+        {"q3,03", "q3,"},
+        {"alignment=q3", "alignment=0123456789012345678901234567890123456789a"},
     };
     char text[512];
     struct prediction p;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { ROWS = 7, INPUTS = 5, OUTPUTS = 3, PARAMS_MAX = 4096, SHAPES = 5 };
+enum { ROWS = 7, INPUTS = 5, OUTPUTS = 3, PARAMS_MAX = 4096, SHAPES = 6 };
 
 static struct arena arena;
 static struct nn_net net;
@@ -41,7 +41,14 @@ static struct nn_spec shape(int which)
         s.width[1] = 4, s.width[2] = 8, s.width[3] = OUTPUTS;
         s.act[0] = NN_ACT_SIGMOID, s.act[1] = NN_ACT_TANH, s.act[2] = NN_ACT_NONE;
         break;
-    default: s.layer[0] = (struct nn_layer_spec){.kind = NN_POLYNOMIAL, .degree = 3}; break;
+    case 4: s.layer[0] = (struct nn_layer_spec){.kind = NN_POLYNOMIAL, .degree = 3}; break;
+    default:
+        s.layers = 2;
+        s.width[1] = INPUTS + 1, s.width[2] = OUTPUTS;
+        s.act[1] = NN_ACT_TANH;
+        s.layer[0].kind = NN_EMBEDDING;
+        s.embedded = (struct nn_embedded){2, {{0, 2, 2}, {3, 3, 1}}};
+        break;
     }
     return s;
 }
@@ -61,6 +68,10 @@ static void start(int which)
     nn_net_randomize(&net, NN_INIT_GLOROT, &draws);
     for (size_t i = 0; i < ROWS * INPUTS; i++)
         x[i] = (float)rng_normal(&draws);
+    for (size_t r = 0; r < ROWS && spec.embedded.n > 0; r++) {
+        x[r * INPUTS] = (float)(r % 3);
+        x[r * INPUTS + 3] = (float)(r % 4);
+    }
     for (size_t i = 0; i < ROWS * OUTPUTS; i++)
         dy[i] = (float)(rng_normal(&draws) * (1 + (double)(i / OUTPUTS))); /* rows of all lengths */
 }

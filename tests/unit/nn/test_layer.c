@@ -59,6 +59,12 @@ static const struct sample SAMPLES[] = {
     {"activation", IMAGE(ACTIVATION, SIGMOID, 7, 7, .degree = 0)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = true)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = false)},
+    {"embedding",
+     {.layers = 1,
+      .width = {4, 7},
+      .out_scale = 1,
+      .layer = {{.kind = NN_EMBEDDING}},
+      .embedded = {2, {{1, 3, 2}, {3, 2, 3}}}}},
 };
 enum { SAMPLES_N = sizeof SAMPLES / sizeof *SAMPLES };
 
@@ -86,6 +92,9 @@ static void open_trial(struct trial *t, const struct sample *of)
     /* A step of a difference must not change which is the most. */
     for (size_t i = 0; spec.layer[0].kind == NN_MAX_POOL && i < ROWS * t->in; i++)
         t->x[i] = (float)(i * 101 % 307) / 64.0F - 2.4F;
+    for (size_t i = 0; i < ROWS * spec.embedded.n; i++) /* each level, and none, in some row */
+        t->x[i / spec.embedded.n * t->in + spec.embedded.of[i % spec.embedded.n].column] =
+            (float)(i % (spec.embedded.of[i % spec.embedded.n].levels + 1));
     sample_fill(t->dy, ROWS * t->out, 1.0F, &seed);
     sample_fill(t->p, t->params, 0.7F, &seed);
     nn_net_set_params(&t->net, t->p);

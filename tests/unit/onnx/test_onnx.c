@@ -107,22 +107,53 @@ static void concat(struct value *out, const struct value *const *in, size_t n)
     }
 }
 
+/* Of x, columns or rows by number; a number is one place, a row of them several. */
+static void gather(struct value *out, const struct value *x, const struct value *places,
+                   int64_t axis)
+{
+    for (size_t r = 0; r < out->rows; r++)
+        for (size_t c = 0; c < out->columns; c++)
+            out->x[r * out->columns + c] = axis == 1 ? at(x, r, (size_t)places->x[c])
+                                                     : x->x[(size_t)places->x[r] * x->columns + c];
+}
+
+/* Operators that may have an attribute. */
+static void run_other(struct graph *g, const Onnx__NodeProto *node, const struct value *const *in)
+{
+    static const Onnx__AttributeProto by_default = {.name = (char *)(uintptr_t) "axis", .i = 0};
+    const Onnx__AttributeProto *a = node->n_attribute > 0 ? node->attribute[0] : &by_default;
+    size_t columns = 0;
+
+    assert_true(node->n_attribute == 0 || (node->n_attribute == 1 && a->type == 2 && a->i != 0));
+    if (strcmp(node->op_type, "Cast") == 0) {
+        assert_true(strcmp(a->name, "to") == 0 && a->i == 7);
+        memcpy(add(g, node->output[0], in[0]->rows, in[0]->columns)->x, in[0]->x, sizeof in[0]->x);
+        return;
+    }
+    assert_string_equal(a->name, "axis");
+    if (strcmp(node->op_type, "Gather") == 0) {
+        columns = a->i == 1 ? in[1]->columns : in[0]->columns;
+        gather(add(g, node->output[0], ROWS, columns), in[0], in[1], a->i);
+        return;
+    }
+    assert_string_equal(node->op_type, "Concat");
+    assert_int_equal(a->i, 1);
+    for (size_t i = 0; i < node->n_input; i++)
+        columns += in[i]->columns;
+    concat(add(g, node->output[0], ROWS, columns), in, node->n_input);
+}
+
 static void run_node(struct graph *g, const Onnx__NodeProto *node)
 {
     const bool product = strcmp(node->op_type, "Gemm") == 0 || strcmp(node->op_type, "MatMul") == 0;
     const struct value *in[8];
-    size_t columns = 0;
     struct value *out;
 
     assert_true(node->n_input <= 8 && node->n_output == 1);
     for (size_t i = 0; i < node->n_input; i++)
         in[i] = find(g, node->input[i]);
-    if (node->n_attribute > 0) {
-        assert_string_equal(node->op_type, "Concat");
-        assert_true(node->attribute[0]->i == 1 && node->attribute[0]->type == 2);
-        for (size_t i = 0; i < node->n_input; i++)
-            columns += in[i]->columns;
-        concat(add(g, node->output[0], ROWS, columns), in, node->n_input);
+    if (node->n_attribute > 0 || strcmp(node->op_type, "Gather") == 0) {
+        run_other(g, node, in);
         return;
     }
     out = add(g, node->output[0], ROWS, product ? in[1]->columns : in[0]->columns);
@@ -148,10 +179,16 @@ static void open_graph(struct graph *g, const struct buf *file)
         const size_t columns = t->n_dims > 0 ? (size_t)t->dims[t->n_dims - 1] : 1;
         struct value *v = add(g, t->name, t->n_dims == 2 ? (size_t)t->dims[0] : 1, columns);
 
-        assert_int_equal(t->raw_data.len, v->rows * columns * sizeof(float));
+        assert_int_equal(t->raw_data.len, v->rows * columns * (t->data_type == 7 ? 8 : 4));
         for (size_t j = 0; j < v->rows * columns; j++) {
+            int64_t place;
             float x;
 
+            if (t->data_type == 7) {
+                memcpy(&place, t->raw_data.data + j * sizeof place, sizeof place);
+                v->x[j] = (double)place;
+                continue;
+            }
             memcpy(&x, t->raw_data.data + j * sizeof x, sizeof x);
             v->x[j] = (double)x;
         }
@@ -275,6 +312,41 @@ static void test_a_polynomial_is_cut_off_before_and_behind(void **state)
     same(run_graph(&f.graph, "embedding"), want, 2);
     close_graph(&f.graph);
     fixture_deinit(&f);
+}
+
+/* passes: other columns beside those that are looked up. */
+static void looked_up(bool passes)
+{
+    const struct nn_spec spec = {
+        2,
+        {passes ? 4 : 2, passes ? 7 : 5, 2},
+        {NN_ACT_NONE, NN_ACT_TANH},
+        1.5F,
+        ROWS,
+        NN_SGD,
+        .layer = {{.kind = NN_EMBEDDING}},
+        .embedded = {2, {{passes ? 1 : 0, 3, 2}, {passes ? 3 : 1, 2, 3}}},
+    };
+    static const float mixed[ROWS * 4] = {0.5F, 3, -1, 0, 2, 0, 0.25F, 2, -2, 1, 1, 1};
+    static const float levels[ROWS * 2] = {3, 0, 0, 2, 1, 1};
+    struct onnx_model m = {.name = "bottom", .about = "a test"};
+    struct fixture f;
+
+    fixture_init(&f, &spec);
+    m.net = &f.net;
+    print(&f, &m);
+    give(&f.graph, 0, passes ? mixed : levels, spec.width[0]);
+    same(run_graph(&f.graph, "embedding"), nn_net_forward(&f.net, passes ? mixed : levels, ROWS),
+         2);
+    close_graph(&f.graph);
+    fixture_deinit(&f);
+}
+
+static void test_levels_are_looked_up_and_none_is_zeros(void **state)
+{
+    (void)state;
+    looked_up(true);
+    looked_up(false);
 }
 
 /* Two parties' embeddings of two values each through a head; its net takes `inputs`. */
@@ -411,6 +483,7 @@ static void test_a_model_that_is_too_large_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_levels_are_looked_up_and_none_is_zeros),
         cmocka_unit_test(test_a_bottom_of_layers_with_each_activation),
         cmocka_unit_test(test_a_polynomial_is_cut_off_before_and_behind),
         cmocka_unit_test(test_heads_of_each_fusion_and_loss),
