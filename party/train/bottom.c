@@ -45,7 +45,6 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
     };
 
     spec.width[0] = features;
-    spec.embedded = embedded_of(schema);
     if (config->degree > 0) {
         /* As a float the bound must not become 0, which would be none at all. */
         spec.layer[0] =
@@ -54,8 +53,10 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
                                    .x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN)};
         spec.width[1] = p->model.embedding;
     } else {
-        const enum status s = party_layers(&spec, config, p->model.embedding, err);
+        enum status s;
 
+        spec.embedded = embedded_of(schema);
+        s = party_layers(&spec, config, p->model.embedding, err);
         if (s != STATUS_OK)
             return s;
         spec.out_scale = (float)p->protocol.clip;

@@ -150,7 +150,6 @@ TESTED_BY = {
         'config/test_plan_rules': tuple(f'common/config/plan_rules_{name}.c' for name in
                                         ('sizes', 'sums', 'training')),
         'metrics/test_latency': ('common/metrics/report_latency.c',),
-        'daemon/test_package': ('common/daemon/package_layers.c',),
         'data/test_csv': ('common/data/lines.c', 'common/data/source.c', 'common/data/stream.c',
                           'common/data/text.c'),
         'data/test_intake': ('common/data/intake_header.c', 'common/data/order.c',

@@ -393,14 +393,14 @@ static const struct nn_spec EMBEDDED = {.layers = 2,
                                         .layer = {{.kind = NN_EMBEDDING}},
                                         .embedded = {1, {{2, 2, 2}}}};
 /* One whose layers a package has to list, behind that of its tables. */
-static const struct nn_spec EMBEDDED_LIST = {.layers = 3,
-                                             .width = {3, 4, 4, 2},
-                                             .act = {NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH},
-                                             .out_scale = 0.5F,
-                                             .rows_max = 2,
-                                             .layer = {{.kind = NN_EMBEDDING},
-                                                       {.kind = NN_ACTIVATION}},
-                                             .embedded = {1, {{2, 2, 2}}}};
+static const struct nn_spec EMBEDDED_LIST = {
+    .layers = 3,
+    .width = {3, 4, 4, 2},
+    .act = {NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH},
+    .out_scale = 0.5F,
+    .rows_max = 2,
+    .layer = {{.kind = NN_EMBEDDING}, {.kind = NN_ACTIVATION}},
+    .embedded = {1, {{2, 2, 2}}}};
 
 static void embeds_and_says_so(const struct nn_spec *spec)
 {

@@ -19,11 +19,9 @@ static const struct nn_spec SPEC = {
     .act = {NN_ACT_RELU, NN_ACT_NONE, NN_ACT_TANH},
     .out_scale = 0.5F,
     .rows_max = 2,
-    .layer = {{.kind = NN_CONV,
-               .shape = {3, 1, 1},
-               .window = {{1, 1}, {1, 1}, {0, 0}},
-               .groups = 1},
-              {.kind = NN_TURN, .shape = {4, 1, 1}, .flattens = true}},
+    .layer =
+        {{.kind = NN_CONV, .shape = {3, 1, 1}, .window = {{1, 1}, {1, 1}, {0, 0}}, .groups = 1},
+         {.kind = NN_TURN, .shape = {4, 1, 1}, .flattens = true}},
 };
 #define CONV "conv 3 1 1 1 1 1 1 0 0 1 0 0"
 #define TURN "turn 4 1 1 0 0 0 0 0 0 0 0 1"
@@ -58,8 +56,8 @@ static void test_each_layer_is_read_as_it_was_written(void **state)
     struct package got;
 
     (void)state;
-    assert_non_null(strstr((const char *)file.data + 8,
-                           "\"layers\":\"" CONV "\\n" TURN "\\ndense\\n\""));
+    assert_non_null(
+        strstr((const char *)file.data + 8, "\"layers\":\"" CONV "\\n" TURN "\\ndense\\n\""));
     package_init(&got);
     assert_int_equal(package_parse(&got, file.data, file.len, &err), STATUS_OK);
     for (size_t i = 0; i < SPEC.layers; i++) {
@@ -93,7 +91,8 @@ static void test_layers_that_cannot_be_are_refused(void **state)
         {CONV, "conv 3 1 1 1 1 1 1 0 0 0 0 0"},
         {CONV, "conv 3 1 1 1 1 1 1 0 0 2 0 0"},
         {CONV, "conv 3 1 1 1 1 1 1 0 0 4294967295 0 0"},
-        /* shapes of another row, and of none */
+        /* shapes of another row, with as many weights, and of none */
+        {CONV, "conv 6 1 1 1 1 1 1 0 0 2 0 0"},
         {"conv 3 1 1", "conv 1 3 3"},
         {"conv 3 1 1", "conv 0 1 1"},
         {"conv 3 1 1", "conv 3 0 1"},
