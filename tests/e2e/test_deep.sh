@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_deep.sh -- bottoms of convolutions between real processes: they learn, are kept, predict; wrong lists are refused.
+# test_deep.sh -- convolutions between real processes: they learn, are kept, predict; wrong lists are refused.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=../lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
