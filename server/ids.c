@@ -134,8 +134,10 @@ enum status ids_read_placed(struct ids *l, const char *path, const struct placed
                             struct error *err)
 {
     enum status s = path != NULL ? read_spelled(l, path, p, err) : STATUS_OK;
-    const bool all = s == STATUS_OK && l->n == 0;
+    const bool all = path == NULL;
 
+    if (s == STATUS_OK && !all && l->n == 0)
+        return error_set(err, STATUS_DATA, "%s: no ids", path);
     if (all && p->file.n > PREDICTION_ROWS_MAX)
         return error_set(err, STATUS_DATA, "alignment %s: more rows than one job can have",
                          p->file.name);

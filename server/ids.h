@@ -24,7 +24,7 @@ void ids_deinit(struct ids *l); /* safe on a zeroed struct */
 /* A file of one id a line, PREDICTION_ROWS_MAX at most, at least one: STATUS_DATA else. */
 enum status ids_read(struct ids *l, const char *path, struct error *err) MUST_USE;
 /* Places of an alignment: of the ids in that file, one a line as this side's file of the alignment
- * has them, each row of an id; of an empty one, or NULL, all. */
+ * has them, at least one, each row of an id; NULL: all. */
 enum status ids_read_placed(struct ids *l, const char *path, const struct placed *p,
                             struct error *err) MUST_USE;
 /* Into out, empty: each id of `all` once that is not kept, in their order. */

@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *home_of(const struct stand *s)
 {
@@ -124,7 +125,8 @@ static enum status load_predictions(struct stand *s, struct error *err)
 {
     char ids[CONFIG_PATH_MAX];
     const struct contributed_want want = {s->job.orders, s->job.columns, s->job.seed};
-    const struct server_wanted wanted = {
+    struct stat text;
+    struct server_wanted wanted = {
         .run = s->job.model,
         .ids = ids,
         .alignment = s->job.alignment[0] != 0 ? s->job.alignment : NULL,
@@ -134,6 +136,8 @@ static enum status load_predictions(struct stand *s, struct error *err)
         .contributed = s->job.kind == QUEUE_CONTRIBUTE ? &want : NULL};
 
     queue_text_path(ids, &s->queue, &s->job);
+    if (wanted.alignment != NULL && stat(ids, &text) == 0 && text.st_size == 0)
+        wanted.ids = NULL; /* all of it */
     return server_asked_errand(&s->in, s->run->whole, &wanted, err);
 }
 

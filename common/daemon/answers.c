@@ -422,14 +422,15 @@ enum status answers_count(const char *state, const char *run, size_t *n, struct 
 static bool goes(const struct answers_goes *whose, const char *line, const char *end)
 {
     char alignment[DIGEST_HEX_CHARS + 1] = "";
-    const size_t epoch = strcspn(line, "@,");
     size_t n;
-    const char *id = id_of(line, end, &n);
+    const char *id = id_of(line, end, &n), *at;
 
-    if (line[epoch] == '@')
-        snprintf(alignment, sizeof alignment, "%.*s", (int)strcspn(line + epoch + 1, ","),
-                 line + epoch + 1);
-    return id != NULL && whose->goes(whose->owner, alignment, id, n);
+    if (id == NULL) /* too few commas, which are what the rest hangs on */
+        return false;
+    at = line + strcspn(line, "@,");
+    if (*at == '@')
+        snprintf(alignment, sizeof alignment, "%.*s", (int)strcspn(at + 1, ","), at + 1);
+    return whose->goes(whose->owner, alignment, id, n);
 }
 
 /* All lines but those that are to go. */

@@ -286,6 +286,8 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
 
     buf_init(&text, TEXT_MAX);
     s = file != NULL ? file_read(file, &text, err) : STATUS_OK;
+    if (s == STATUS_OK && file != NULL && text.len == 0)
+        s = error_set(err, STATUS_DATA, "%s: empty", file);
     if (s == STATUS_OK && strcmp(kind, "contribute") == 0)
         s = keep_ids(&text, file, err);
     if (s == STATUS_OK && !(is_text(o->model) && is_text(o->alignment) && is_text(o->absent) &&
@@ -300,7 +302,8 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
     if (s == STATUS_OK) {
         sent = json_dumps(job, 0);
         if (sent == NULL)
-            s = error_set(err, STATUS_MEMORY, "the job: %s", status_words(STATUS_MEMORY));
+            s = error_set(err, STATUS_MEMORY, "%s: %s", file != NULL ? file : "the job",
+                          status_words(STATUS_MEMORY));
     }
     if (s == STATUS_OK)
         s = ask(o->state, "POST", "/v1/jobs", sent, &a, err);

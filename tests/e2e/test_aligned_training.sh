@@ -221,12 +221,20 @@ again 0 "^# $rows rows, .* $rows to be asked for" 'another alignment has none of
     --alignment labelled -n
 again 2 'some.txt:1: no id of that alignment' 'an id that is not in it' --alignment q3 --ids some.txt
 again 2 'no alignment "none"' 'an alignment that is not there' --alignment none
+: >empty.txt
+again 2 'empty.txt: no ids' 'a list without ids is no list of all' --alignment common --ids empty.txt
 whom=$(sed -n 5p new-common/server.ids)
 expect 0 '^1 kept answers are forgotten' 'a person is forgotten' "$vfl" forget --state al/server --id "$whom"
 grep -q "^alignment common lists it still, at place 4: .*replace: true" said &&
     ok 'and what is to be done about alignments is said' || not_ok 'no word of alignments'
 again 0 '^# .* rows, .* 1 to be asked for' 'and asked for again, if at all' --alignment common -n
 mv al/server/alignments/common common.away
+echo spoilt >al/server/alignments/common
+expect 0 '^0 kept answers' 'answers of an alignment that cannot be read stay' \
+    "$vfl" forget --state al/server --id nobody
+grep -q '^who is in it cannot be said, and answers of it stay: .*common' said && ok 'which is said' ||
+    not_ok 'no word of it'
+rm al/server/alignments/common
 left=$(($(wc -l <new-common/server.ids) - 1))
 expect 0 "^$left kept answers" 'answers of an alignment that is gone go with anybody' \
     "$vfl" forget --state al/server --id nobody
@@ -300,6 +308,8 @@ same 1 "$(grep -c 'error:' c.log)" 'with one line, by a daemon that stands on'
 cp new-common/party-2/alignments/common al/party-2/alignments/common
 expect 0 'completed' 'and plays the next one' "$vfl" predict --model served --alignment common --state al/server \
     --out stood.csv --absent p1
+expect 2 'empty.txt: empty' 'and no list without ids' "$vfl" predict --model served --alignment common \
+    --ids empty.txt --state al/server --out none.csv
 expect 2 'alignment: no name' 'a name that is a path' "$vfl" predict --model served --alignment ../q3 \
     --state al/server --out none.csv
 expect 2 'go.* with --out' 'no word of where to' "$vfl" predict --model served --alignment common --state al/server

@@ -34,6 +34,7 @@ struct whom {
     char *cell;        /* as tables have it, in quotes where there is a comma, say */
     struct placed *of; /* n alignments that are here, those that cannot be read left out */
     size_t n;
+    bool unread; /* some are left out: answers of unknown alignments may be theirs */
 };
 
 /* Lines of cells between commas, of which one is an id. */
@@ -143,7 +144,7 @@ static bool spells(const struct placed *p, uint32_t place, const char *id)
 }
 
 /* An answer of an alignment that is no longer here can be asked for by nobody, nor can anybody say
- * whose it is: it goes, too. */
+ * whose it is: it goes, too, unless it may be of one that is here and cannot be read. */
 static bool goes(const void *owner, const char *alignment, const char *id, size_t n)
 {
     const struct whom *w = owner;
@@ -159,7 +160,7 @@ static bool goes(const void *owner, const char *alignment, const char *id, size_
         if (strcmp(hex, alignment) == 0)
             return place < p->file.n && spells(p, (uint32_t)place, w->id);
     }
-    return true;
+    return !w->unread;
 }
 
 static enum status forget_answers(const char *state, const struct whom *w, struct error *err)
@@ -215,6 +216,7 @@ static enum status open_alignments(struct whom *w, const char *state, struct err
     w->of = mem_alloc(ALIGNMENTS_MAX, sizeof *w->of);
     if (names != NULL && w->of != NULL)
         n = aligned_names(names, ALIGNMENTS_MAX, state);
+    w->unread = n == ALIGNMENTS_MAX; /* there may be more */
     for (size_t i = 0; i < n; i++) {
         struct error why = {0};
 
@@ -222,7 +224,8 @@ static enum status open_alignments(struct whom *w, const char *state, struct err
             w->n++;
             continue;
         }
-        printf("who is in it cannot be said: %s\n", why.text);
+        printf("who is in it cannot be said, and answers of it stay: %s\n", why.text);
+        w->unread = true;
         placed_close(&w->of[w->n]);
     }
     mem_free(names);
