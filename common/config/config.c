@@ -187,22 +187,46 @@ static enum status check_train(const struct load *l, const struct config_party *
     return STATUS_OK;
 }
 
+static bool is_given(const struct load *l, const char *key)
+{
+    const struct load_origin *o = &l->origin[key_find(l->table, key)];
+
+    return o->line != 0 || o->set != NULL;
+}
+
+/* A preset is its layers, and whoever names both says the same twice. */
+static enum status check_preset(const struct load *l, struct config_party *c, struct error *err)
+{
+    struct config_layers layers;
+
+    if (c->preset == PRESET_NONE || c->degree > 0)
+        return c->preset == PRESET_NONE
+                   ? STATUS_OK
+                   : load_refuse(l, "model.preset", "a polynomial bottom has no layers", err);
+    layers_of_preset(&layers, c->preset);
+    if (is_given(l, "model.layers") && memcmp(&layers, &c->layers, sizeof layers) != 0)
+        return load_refuse(l, "model.preset", "model.layers says other layers: leave one out", err);
+    c->layers = layers;
+    return STATUS_OK;
+}
+
 /* A polynomial bottom has no hidden layers: none by default, and whoever names some is told.  So is
  * a party whose bottom no plan that it admits can take. */
 static enum status check_bottom(const struct load *l, struct config_party *c, struct error *err)
 {
     static const char key[] = "model.layers";
-    const struct load_origin *o = &l->origin[key_find(l->table, key)];
 
-    if (c->degree > 0 && o->line == 0 && o->set == NULL)
-        c->layers = (struct plan_widths){0};
+    if (c->degree > 0 && !is_given(l, key))
+        c->layers = (struct config_layers){0};
     if (c->degree == 0 && admits_polynomial_alone(&c->policy))
         return load_refuse(l, "model.polynomial.degree",
                            "is 0, a layered bottom, but fedvs, all that policy.aggregations "
                            "admits, takes polynomial bottoms only",
                            err);
+    if (c->shape.n == 1 || c->shape.n > 3)
+        return load_refuse(l, "data.shape", "must be [C, H, W], [T, C] or []", err);
     if (c->degree == 0 || c->layers.n == 0)
-        return STATUS_OK;
+        return check_preset(l, c, err);
     return load_refuse(l, key,
                        "a polynomial bottom (model.polynomial.degree) has no layers: leave this "
                        "out, or make it []",
@@ -213,7 +237,11 @@ static enum status check_bottom(const struct load *l, struct config_party *c, st
 static enum status check_dropout(const struct load *l, const struct config_party *c,
                                  struct error *err)
 {
-    if (c->dropout > 0 && c->layers.n == 0)
+    bool units = false;
+
+    for (size_t i = 0; i < c->layers.n; i++)
+        units |= c->layers.item[i].word == LAYERS_UNITS;
+    if (c->dropout > 0 && !units)
         return load_refuse(l, "model.dropout",
                            "is of hidden layers, and this bottom has none (model.layers)", err);
     if (c->dropout > 0 && c->train == TRAIN_FROZEN)

@@ -11,6 +11,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
+#include "common/config/layers.h"
 #include "common/config/plan.h"
 
 #include <stdbool.h>
@@ -197,7 +198,9 @@ struct config_party {
     enum plan_validate_by validate_by;
     char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */
     char time[CONFIG_COLUMN_MAX];  /* when they were; "": nobody says */
-    struct plan_widths layers;     /* empty for a polynomial bottom */
+    struct plan_widths shape;      /* of a row: [C, H, W] or [T, C]; empty: its values are flat */
+    enum layers_preset preset;     /* which layers has been filled in from */
+    struct config_layers layers;   /* empty for a polynomial bottom */
     enum plan_activation activation;
     double dropout;  /* of each hidden unit in a step of training */
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */

@@ -334,8 +334,18 @@ static const struct key party_keys[] = {
      .help = "The column, in the training and the test table, that says when a row was, a number "
              "or a time (YYYY-MM-DD HH:MM:SS), for data.validate_by time.  It is no feature; left "
              "out: there is none."},
-    {"model.layers", KEY_WIDTHS, PARTY(layers), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[64]",
-     .help = "Hidden widths of this party's bottom; [] is one linear layer."},
+    {"data.shape", KEY_WIDTHS, PARTY(shape), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[]",
+     .help = "What a row of this party's columns is to model.layers: [C, H, W], an image whose "
+             "channels stand one after the other, each row by row; [T, C], a series of T steps of "
+             "C values; []: values without an order."},
+    {"model.preset", KEY_CHOICE, PARTY(preset), .choices = layers_presets, .fallback = "none",
+     .help = "Layers by a name (docs/models.md lists them) instead of model.layers. cnn: two "
+             "convolutions, each followed by a pool, and a hidden layer; lstm: one of 64 units."},
+    {"model.layers", KEY_LAYERS, PARTY(layers), .fallback = "[64]",
+     .help = "This party's bottom, before its last layer, which is linear to model.embedding "
+             "values: hidden widths as [64, 64], or layers as [{conv2d: {out: 16, kernel: 3, "
+             "padding: 1}}, relu, {maxpool: 2}, flatten, 64] (docs/models.md lists them); [] is "
+             "the last layer alone."},
     {"model.activation", KEY_CHOICE, PARTY(activation), .choices = activations, .fallback = "relu",
      .help = "Activation after each hidden layer."},
     {"model.dropout", KEY_REAL, PARTY(dropout), .lo = 0, .hi = 0.9, .fallback = "0",

@@ -29,6 +29,7 @@ bool key_print_needed(const struct key *k, const void *field)
     case KEY_BOOL:
     case KEY_CHOICE:
     case KEY_WIDTHS:
+    case KEY_LAYERS:
     case KEY_NAMES:
     case KEY_SET:
     case KEY_DELAY: break;
@@ -130,6 +131,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_TEXT:
     case KEY_SHA256: return key_print_quoted(field, out);
     case KEY_WIDTHS: return print_widths(field, out);
+    case KEY_LAYERS: return layers_print(field, out);
     case KEY_NAMES: return print_names(field, out);
     case KEY_SET: return print_set(k, field, out);
     case KEY_DELAY: return print_delay(field, out);

@@ -306,10 +306,28 @@ static bool set_widths(const struct key *k, const struct key_value *v, struct pl
     return true;
 }
 
+static bool set_layers(const struct key_value *v, struct config_layers *out,
+                       struct key_set_fault *f)
+{
+    struct config_layers layers = {.n = v->n};
+
+    if (v->n > LAYERS_ITEMS_MAX)
+        return refuse(f, "a list of at most %d layers", LAYERS_ITEMS_MAX);
+    for (size_t i = 0; i < v->n; i++) {
+        f->line = v->item[i].line;
+        if (!layers_read(&layers.item[i], &v->item[i], f->want, sizeof f->want))
+            return false;
+    }
+    *out = layers;
+    return true;
+}
+
 static bool set_names(const struct key_value *v, struct config_names *out, struct key_set_fault *f)
 {
     struct config_names names = {.n = v->n};
 
+    if (v->n > CONFIG_LIST_MAX)
+        return refuse(f, "a list of at most %d names", CONFIG_LIST_MAX);
     for (size_t i = 0; i < v->n; i++) {
         const char *text = v->item[i].text;
         size_t n = strlen(text);
@@ -351,7 +369,17 @@ static bool set_set(const struct key *k, const struct key_value *v, bool *out,
 
 static bool is_list(const struct key *k)
 {
-    return k->type == KEY_WIDTHS || k->type == KEY_NAMES || k->type == KEY_SET;
+    return k->type == KEY_WIDTHS || k->type == KEY_LAYERS || k->type == KEY_NAMES ||
+           k->type == KEY_SET;
+}
+
+/* A layer alone may have arguments. */
+static bool has_map(const struct key_value *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (v->item[i].map)
+            return true;
+    return false;
 }
 
 bool key_set(const struct key *k, void *field, const struct key_value *v, const char *dir,
@@ -363,6 +391,8 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     key_value_show(v, f->value, sizeof f->value);
     if (v->list != is_list(k))
         return refuse(f, "%s", v->list ? "a single value" : "a list like [a, b]");
+    if (k->type != KEY_LAYERS && has_map(v))
+        return refuse(f, "a list of single values");
     CHECK(v->list || v->n == 1);
     switch (k->type) {
     case KEY_U32: return set_u32(k, item, field, f);
@@ -381,6 +411,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_TEXT: return set_text(item, field, f);
     case KEY_SHA256: return set_sha256(item, field, f);
     case KEY_WIDTHS: return set_widths(k, v, field, f);
+    case KEY_LAYERS: return set_layers(v, field, f);
     case KEY_NAMES: return set_names(v, field, f);
     case KEY_SET: return set_set(k, v, field, f);
     case KEY_DELAY: return set_delay(k, item, field, f);

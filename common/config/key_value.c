@@ -27,6 +27,41 @@ static bool add_scalar(struct key_value *v, const struct tree *t, int *line, con
     return key_value_add(v, t->text, strlen(t->text), t->quoted, t->value_line);
 }
 
+/* A name or value of a map within a list: nothing that its text could be mistaken in. */
+static bool is_plain(const char *text, bool quoted)
+{
+    return !quoted && text[0] != 0 && strpbrk(text, " =") == NULL;
+}
+
+static bool add_map(struct key_value *v, const struct tree *t, int *line, const char **reason)
+{
+    const struct tree *only = t->first;
+    char text[KEY_VALUE_MAP_MAX];
+    size_t n;
+
+    *line = t->value_line;
+    *reason = "in a list stands a value, or a name with what it takes, as {name: {key: 1}}";
+    if (t->n != 1 || only->kind == TREE_LIST || !is_plain(only->name, false))
+        return false;
+    n = (size_t)snprintf(text, sizeof text, "%s", only->name);
+    if (only->kind == TREE_SCALAR) {
+        if (!is_plain(only->text, only->quoted))
+            return false;
+        n += n < sizeof text ? (size_t)snprintf(text + n, sizeof text - n, " %s", only->text) : 0;
+    }
+    for (const struct tree *e = only->first; only->kind == TREE_MAP && e != NULL; e = e->next) {
+        if (e->kind != TREE_SCALAR || !is_plain(e->name, false) || !is_plain(e->text, e->quoted))
+            return false;
+        if (n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, " %s=%s", e->name, e->text);
+    }
+    *reason = "too long, or too many items";
+    if (n >= sizeof text || !key_value_add(v, text, n, false, t->value_line))
+        return false;
+    v->item[v->n - 1].map = true;
+    return true;
+}
+
 bool key_value_read(struct key_value *v, const struct tree *t, int *line, const char **reason)
 {
     if (t->kind == TREE_SCALAR)
@@ -38,12 +73,12 @@ bool key_value_read(struct key_value *v, const struct tree *t, int *line, const 
     }
     v->list = true;
     for (const struct tree *item = t->first; item != NULL; item = item->next) {
-        if (item->kind != TREE_SCALAR) {
+        if (item->kind == TREE_LIST) {
             *line = item->value_line;
             *reason = "a list here holds single values only";
             return false;
         }
-        if (!add_scalar(v, item, line, reason))
+        if (!(item->kind == TREE_MAP ? add_map : add_scalar)(v, item, line, reason))
             return false;
     }
     return true;

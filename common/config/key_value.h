@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { KEY_VALUE_ITEMS_MAX = 16, KEY_VALUE_POOL = 2048 };
+enum { KEY_VALUE_ITEMS_MAX = 48, KEY_VALUE_POOL = 4096, KEY_VALUE_MAP_MAX = 256 };
 
 struct key_value_item {
     const char *text; /* in the pool of its value, 0-terminated */
     bool quoted;
+    bool map; /* `{name: {a: 1, b: 2}}` as "name a=1 b=2", `{name: 1}` as "name 1" */
     int line; /* 0: none */
 };
 
@@ -30,7 +31,8 @@ struct key_value {
 
 /* false when the pool or the list is full, or the text holds a 0 byte. */
 bool key_value_add(struct key_value *v, const char *text, size_t n, bool quoted, int line);
-/* A scalar, or a list of scalars, of a file or grid; false with the line and why it is neither. */
+/* A scalar, or a list of scalars and of maps as above, of a file or grid; false with the line and
+ * why it is neither. */
 bool key_value_read(struct key_value *v, const struct tree *t, int *line, const char **reason);
 /* `[a,b]` becomes a list, anything else one scalar; blanks around items do not count.  false as
  * above. */

@@ -3,6 +3,8 @@
  */
 #include "common/config/reference.h"
 
+#include "common/config/layers.h"
+
 #include "common/base/check.h"
 
 #include <stdio.h>
@@ -43,6 +45,7 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_TEXT: snprintf(out, size, "text"); return;
     case KEY_SHA256: snprintf(out, size, "64 lowercase hex digits"); return;
     case KEY_WIDTHS: snprintf(out, size, "list of up to 8 whole numbers %s", range); return;
+    case KEY_LAYERS: snprintf(out, size, "list of up to %d layers", LAYERS_ITEMS_MAX); return;
     case KEY_NAMES: snprintf(out, size, "list of up to 16 names"); return;
     case KEY_SET: snprintf(out, size, "list out of %s", choices); return;
     case KEY_DELAY:

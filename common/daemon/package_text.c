@@ -5,6 +5,7 @@
 
 #include "common/base/mem.h"
 #include "common/config/task.h"
+#include "common/daemon/package_layers.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
 #include "common/nn/safetensors_header.h"
@@ -17,16 +18,7 @@
 static const char *const roles[] = {[PACKAGE_BOTTOM] = "bottom", [PACKAGE_HEAD] = "head"};
 static const char *const made[] = {
     [ACCOUNT_RAW] = "raw", [ACCOUNT_FROZEN] = "frozen", [ACCOUNT_DP] = "dp"};
-static const char *const acts[] = {[NN_ACT_NONE] = "none",
-                                   [NN_ACT_RELU] = "relu",
-                                   [NN_ACT_TANH] = "tanh",
-                                   [NN_ACT_SIGMOID] = "sigmoid"};
-enum {
-    ACTS = sizeof acts / sizeof *acts,
-    MADE = sizeof made / sizeof *made,
-    KEYS_MAX = 32,
-    KEY_CHARS = 32
-};
+enum { MADE = sizeof made / sizeof *made, KEYS_MAX = 32, KEY_CHARS = 32 };
 
 /* --- writing --- */
 
@@ -81,24 +73,20 @@ static enum status pair_float(struct buf *out, const char *key, float value)
 
 static enum status pair_layers(struct buf *out, const struct nn_spec *spec)
 {
-    char widths[(NN_LAYERS_MAX + 1) * 12] = "", names[NN_LAYERS_MAX * 12] = "";
-    size_t w = 0, a = 0;
+    struct package_layers text;
     enum status s;
 
-    for (size_t i = 0; i <= spec->layers; i++)
-        w += (size_t)snprintf(widths + w, sizeof widths - w, "%s%u", i > 0 ? "," : "",
-                              spec->width[i]);
-    for (size_t i = 0; i < spec->layers; i++)
-        a += (size_t)snprintf(names + a, sizeof names - a, "%s%s", i > 0 ? "," : "",
-                              acts[spec->act[i]]);
-    s = pair_text(out, "widths", widths);
+    package_layers_print(&text, spec);
+    s = pair_text(out, "widths", text.widths);
     if (s == STATUS_OK)
-        s = pair_text(out, "activations", names);
+        s = pair_text(out, "activations", text.activations);
     if (s == STATUS_OK)
         s = pair_float(out, "out_scale", spec->out_scale);
     if (s == STATUS_OK)
         s = pair_number(out, "degree", spec->layer[0].degree);
-    return s == STATUS_OK ? pair_float(out, "x_max", spec->layer[0].x_max) : s;
+    if (s == STATUS_OK)
+        s = pair_float(out, "x_max", spec->layer[0].x_max);
+    return s == STATUS_OK && text.kinds[0] != 0 ? pair_text(out, "layers", text.kinds) : s;
 }
 
 /* What a party's columns are, as it would be written by hand (schema_text.h); empty without names.
@@ -251,45 +239,6 @@ enum status package_text_print(struct package *p, struct buf *out)
 
 /* --- reading --- */
 
-/* `n` numbers at most, between commas, nothing else; how many, or SIZE_MAX. */
-static size_t read_widths(uint32_t *out, size_t max, const char *text)
-{
-    size_t n = 0;
-    char *end;
-
-    for (const char *at = text;; at = end + 1) {
-        unsigned long width = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
-
-        if (width == 0 || width > PACKAGE_WIDTH_MAX || n == max)
-            return SIZE_MAX;
-        out[n++] = (uint32_t)width;
-        if (*end == 0)
-            return n;
-        if (*end != ',')
-            return SIZE_MAX;
-    }
-}
-
-static bool read_activations(struct nn_spec *spec, const char *text)
-{
-    const char *at = text;
-
-    for (size_t i = 0; i < spec->layers; i++) {
-        const size_t len = strcspn(at, ",");
-        int act = 0;
-
-        while (act < ACTS && (strlen(acts[act]) != len || strncmp(acts[act], at, len) != 0))
-            act++;
-        if (act == ACTS)
-            return false;
-        spec->act[i] = (enum nn_act)act;
-        at += len;
-        if (i + 1 < spec->layers && *at++ != ',')
-            return false;
-    }
-    return *at == 0;
-}
-
 static size_t lines_of(const char *text, size_t n)
 {
     size_t lines = 0;
@@ -377,36 +326,6 @@ static bool read_preparation(struct package *p, const char *text, size_t n)
     return true;
 }
 
-static bool read_layers(struct package *p, const char *key, const char *text)
-{
-    struct nn_spec *spec = &p->spec;
-    size_t widths;
-
-    if (strcmp(key, "widths") == 0) {
-        widths = read_widths(spec->width, NN_LAYERS_MAX + 1, text);
-        spec->layers = widths - 1;
-        p->cols = p->role == PACKAGE_BOTTOM && widths != SIZE_MAX ? spec->width[0] : 0;
-        return widths != SIZE_MAX && p->cols <= TABLE_COLUMNS_MAX;
-    }
-    if (strcmp(key, "activations") == 0)
-        return read_activations(spec, text);
-    if (strcmp(key, "out_scale") == 0) {
-        spec->out_scale = strtof(text, NULL);
-        return spec->out_scale > 0 && isfinite(spec->out_scale);
-    }
-    if (strcmp(key, "degree") == 0) {
-        const uint32_t degree = (uint32_t)strtoul(text, NULL, 10);
-
-        spec->layer[0].kind = degree > 0 ? NN_POLYNOMIAL : NN_DENSE;
-        spec->layer[0].degree = degree;
-        return degree <= NN_DEGREE_MAX &&
-               (degree == 0 ||
-                (spec->layers == 1 && spec->act[0] == NN_ACT_NONE && spec->out_scale == 1));
-    }
-    spec->layer[0].x_max = strtof(text, NULL);
-    return spec->layer[0].x_max >= 0 && isfinite(spec->layer[0].x_max);
-}
-
 static bool read_run(struct package *p, const char *key, const char *text, size_t n)
 {
     struct error ignored = {0};
@@ -464,7 +383,8 @@ static bool read_target(struct package *p, const char *text)
 static bool read_pair(struct package *p, const char *key, const char *text, size_t n)
 {
     static const char *const of_run[] = {"role", "run", "plan", "trail", "epochs", "steps"};
-    static const char *const of_net[] = {"widths", "activations", "out_scale", "degree", "x_max"};
+    static const char *const of_net[] = {"widths", "activations", "out_scale",
+                                         "degree", "x_max",       "layers"};
 
     if (strlen(text) != n) /* a zero byte */
         return false;
@@ -473,7 +393,7 @@ static bool read_pair(struct package *p, const char *key, const char *text, size
             return read_run(p, key, text, n);
     for (size_t i = 0; i < sizeof of_net / sizeof *of_net; i++)
         if (strcmp(key, of_net[i]) == 0)
-            return read_layers(p, key, text);
+            return package_layers_read(p, key, text);
     if (strcmp(key, "reach") == 0) {
         p->reach = strtod(text, NULL);
         return p->reach >= 0 && isfinite(p->reach);

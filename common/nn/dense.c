@@ -4,12 +4,8 @@
 #include "common/nn/dense.h"
 
 #include "common/nn/act.h"
-#include "common/nn/clones.h"
 #include "common/nn/gemm.h"
 #include "common/nn/unit_dropout.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static bool fits(const struct nn_spec *s, size_t i)
 {
@@ -32,7 +28,7 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
     act_forward(l->y, l->b, l->act, l->scale, rows, l->out);
 }
 
-static void delta(struct nn_layer *l, bool masked, float *dx, float *wt, uint32_t rows)
+static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
 {
     const bool dropped = masked && l->mask != NULL;
 
@@ -43,22 +39,21 @@ static void delta(struct nn_layer *l, bool masked, float *dx, float *wt, uint32_
         return;
     /* OpenBLAS's kernel for a transposed right side takes twice the time of the plain one at these
      * sizes; turning W first costs a tenth of it (tests/bench/bench_nn.c). */
-    gemm_transpose(wt, l->w, l->in, l->out);
-    gemm_nn(dx, l->dy, wt, rows, l->in, l->out);
-}
-
-CLONES static void add_rows(float *restrict sum, const float *restrict x, size_t rows, size_t cols)
-{
-    memset(sum, 0, cols * sizeof *sum);
-    for (size_t r = 0; r < rows; r++, x += cols)
-        for (size_t c = 0; c < cols; c++)
-            sum[c] += x[c];
+    gemm_transpose(l->scratch, l->w, l->in, l->out);
+    gemm_nn(dx, l->dy, l->scratch, rows, l->in, l->out);
 }
 
 static void gradients(struct nn_layer *l, uint32_t rows)
 {
-    add_rows(l->db, l->dy, rows, l->out);
+    layer_add_rows(l->db, l->dy, rows, l->out);
     gemm_tn(l->dw, l->x, l->dy, l->in, l->out, rows);
+}
+
+/* No activation is an Identity. */
+static size_t modules(const struct nn_layer *l)
+{
+    (void)l;
+    return 2;
 }
 
 static size_t tensors(const struct nn_layer *l)
@@ -67,18 +62,17 @@ static size_t tensors(const struct nn_layer *l)
     return 2;
 }
 
-/* PyTorch's Sequential has each activation behind its layer: layer i is its module 2i. */
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
-    static const char *const names[] = {"weight", "bias"};
-    struct layer_tensor t = {
-        .values = l->w, .count = (size_t)l->in * l->out, .rank = 2, .shape = {l->in, l->out}};
+    const struct layer_tensor w = {.values = l->w,
+                                   .count = (size_t)l->in * l->out,
+                                   .rank = 2,
+                                   .shape = {l->in, l->out},
+                                   .torch_axis = {1, 0}};
+    const struct layer_tensor b = {.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
 
-    if (index == 1)
-        t = (struct layer_tensor){.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
-    snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, names[index]);
-    snprintf(t.torch, sizeof t.torch, "%zu.%s", 2 * i, names[index]);
-    return t;
+    return index == 0 ? layer_named(w, i, l->module, "weight")
+                      : layer_named(b, i, l->module, "bias");
 }
 
 const struct layer_kind DENSE_LAYER = {
@@ -87,7 +81,9 @@ const struct layer_kind DENSE_LAYER = {
     .sizes = sizes,
     .forward = forward,
     .delta = delta,
+    .activates = true,
     .drops = true,
+    .modules = modules,
     .gradients = gradients,
     .norm2 = layer_product_norm2,
     .tensors = tensors,

@@ -18,7 +18,8 @@ static double norm2(const struct nn_net *n, size_t r)
     double sum = 0;
 
     for (size_t i = 0; i < n->spec.layers; i++)
-        sum += n->layer[i].kind->norm2(&n->layer[i], r);
+        if (n->layer[i].params > 0)
+            sum += n->layer[i].kind->norm2(&n->layer[i], r);
     return sum;
 }
 

@@ -62,11 +62,11 @@ void dpsum_widen(double *out, const float *x, size_t cols, double factor)
     }
 }
 
-static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, const float *x,
-                      const double *factor, size_t rows)
+static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, const double *factor,
+                      size_t rows)
 {
     for (size_t r = 0; r < rows; r++) {
-        dpsum_widen(s->input + r * l->in, x + r * l->in, l->in, (double)(factor[r] != 0));
+        dpsum_widen(s->input + r * l->in, l->x + r * l->in, l->in, (double)(factor[r] != 0));
         dpsum_widen(s->output + r * l->out, l->dy + r * l->out, l->out, factor[r]);
     }
     gemm_tn_add(sum, s->input, s->output, l->in, l->out, (uint32_t)rows);
@@ -76,24 +76,32 @@ static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, co
     }
 }
 
+/* Some rows at a time. */
+static void add_products(struct dpsum *s, double *sum, struct nn_layer l, const double *factor,
+                         uint32_t rows)
+{
+    for (size_t r = 0; r < rows; r += ROWS) {
+        const size_t some = rows - r < ROWS ? rows - r : ROWS;
+
+        add_layer(s, sum, &l, factor + r, some);
+        l.x += some * l.in;
+        l.dy += some * l.out;
+    }
+}
+
 void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
 {
     double *sum = s->sum;
 
     memset(s->sum, 0, s->params * sizeof *s->sum);
     for (size_t i = 0; i < n->spec.layers; i++) {
-        struct nn_layer l = n->layer[i];
-        const float *x = l.x;
+        const struct nn_layer *l = &n->layer[i];
 
-        if (l.kind->add != NULL)
-            l.kind->add(sum, &l, factor, n->rows);
-        for (size_t r = 0; r < n->rows && l.kind->add == NULL; r += ROWS) {
-            const size_t some = n->rows - r < ROWS ? n->rows - r : ROWS;
-
-            add_layer(s, sum, &l, x + r * l.in, factor + r, some);
-            l.dy += some * l.out;
-        }
-        sum += nn_layer_params(&l);
+        if (l->kind->add != NULL)
+            l->kind->add(sum, l, factor, n->rows);
+        else if (l->params > 0)
+            add_products(s, sum, *l, factor, n->rows);
+        sum += nn_layer_params(l);
     }
 }
 

@@ -28,6 +28,20 @@ void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, u
                 dim(n), 0.0F, c, dim(n));
 }
 
+void gemm_nn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
+                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0F, a,
+                dim(lda), b, dim(ldb), more ? 1.0F : 0.0F, c, dim(ldc));
+}
+
+void gemm_tn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
+                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0F, a, dim(lda),
+                b, dim(ldb), more ? 1.0F : 0.0F, c, dim(ldc));
+}
+
 void gemm_tn_add(double *c, const double *a, const double *b, uint32_t m, uint32_t n, uint32_t k)
 {
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0, a, dim(m), b,
@@ -36,7 +50,12 @@ void gemm_tn_add(double *c, const double *a, const double *b, uint32_t m, uint32
 
 void gemm_transpose(float *t, const float *a, uint32_t m, uint32_t n)
 {
-    cblas_somatcopy(CblasRowMajor, CblasTrans, dim(m), dim(n), 1.0F, a, dim(n), t, dim(m));
+    gemm_transpose_part(t, a, n, m, n);
+}
+
+void gemm_transpose_part(float *t, const float *a, uint32_t lda, uint32_t m, uint32_t n)
+{
+    cblas_somatcopy(CblasRowMajor, CblasTrans, dim(m), dim(n), 1.0F, a, dim(lda), t, dim(m));
 }
 
 int gemm_core_gains(const char *config, const char *core)

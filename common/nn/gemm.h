@@ -15,10 +15,17 @@
 void gemm_nn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
 /* c (m x n) = a' b for a (k x m), b (k x n) */
 void gemm_tn(float *c, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
-/* The same in double precision, added to what is in c. */
+/* The same of parts of wider matrices, whose rows begin ldc, lda and ldb floats apart; `more`: it
+ * is added to what is in c. */
+void gemm_nn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
+                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more);
+void gemm_tn_part(float *c, uint32_t ldc, const float *a, uint32_t lda, const float *b,
+                  uint32_t ldb, uint32_t m, uint32_t n, uint32_t k, int more);
+/* gemm_tn in double precision, added to what is in c. */
 void gemm_tn_add(double *c, const double *a, const double *b, uint32_t m, uint32_t n, uint32_t k);
-/* t (n x m) = a' for a (m x n) */
+/* t (n x m) = a' for a (m x n), whose rows begin lda floats apart */
 void gemm_transpose(float *t, const float *a, uint32_t m, uint32_t n);
+void gemm_transpose_part(float *t, const float *a, uint32_t lda, uint32_t m, uint32_t n);
 
 /* nn_blas_environment (net.h). */
 int gemm_environment(void);

@@ -4,13 +4,30 @@
 #include "common/nn/layer.h"
 
 #include "common/base/check.h"
+#include "common/nn/activation.h"
+#include "common/nn/clones.h"
+#include "common/nn/conv.h"
 #include "common/nn/dense.h"
 #include "common/nn/embedding.h"
+#include "common/nn/group_norm.h"
+#include "common/nn/lstm.h"
 #include "common/nn/polynomial.h"
+#include "common/nn/pool.h"
+#include "common/nn/turn.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_DENSE] = &DENSE_LAYER,
     [NN_POLYNOMIAL] = &POLYNOMIAL_LAYER,
+    [NN_CONV] = &CONV_LAYER,
+    [NN_MAX_POOL] = &MAX_POOL_LAYER,
+    [NN_AVG_POOL] = &AVG_POOL_LAYER,
+    [NN_GROUP_NORM] = &GROUP_NORM_LAYER,
+    [NN_ACTIVATION] = &ACTIVATION_LAYER,
+    [NN_TURN] = &TURN_LAYER,
+    [NN_LSTM] = &LSTM_LAYER,
     [NN_EMBEDDING] = &EMBEDDING_LAYER,
 };
 
@@ -39,4 +56,40 @@ double layer_product_norm2(const struct nn_layer *l, size_t r)
     const double bias = l->b != NULL ? 1 : 0;
 
     return square(l->dy + r * l->out, l->out) * (square(l->x + r * l->in, l->in) + bias);
+}
+
+CLONES void layer_add_rows(float *restrict sum, const float *restrict x, size_t rows, size_t cols)
+{
+    memset(sum, 0, cols * sizeof *sum);
+    for (size_t r = 0; r < rows; r++, x += cols)
+        for (size_t c = 0; c < cols; c++)
+            sum[c] += x[c];
+}
+
+struct layer_tensor layer_named(struct layer_tensor t, size_t i, size_t module, const char *name)
+{
+    snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, name);
+    snprintf(t.torch, sizeof t.torch, "%zu.%s", module, name);
+    return t;
+}
+
+size_t layer_modules(const struct nn_layer *l)
+{
+    return l->kind->modules != NULL ? l->kind->modules(l) : 1 + (size_t)(l->act != NN_ACT_NONE);
+}
+
+size_t layer_tensors(const struct nn_layer *l)
+{
+    return l->kind->tensors != NULL ? l->kind->tensors(l) : 0;
+}
+
+const struct layer_kind *layer_without_norm(const struct nn_spec *s)
+{
+    for (size_t i = 0; i < s->layers; i++) {
+        const struct layer_kind *kind = layer_kind_of(s, i);
+
+        if (kind->gradients != NULL && kind->norm2 == NULL)
+            return kind;
+    }
+    return NULL;
 }

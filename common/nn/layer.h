@@ -13,12 +13,15 @@
 
 #include "common/nn/net.h"
 
-/* In floats; the product of a row is in x out. */
+/* In floats. */
 struct layer_sizes {
-    uint32_t in, out;
-    size_t biases;  /* behind the in x out weights */
-    bool makes;     /* x of its own, rows_max x in, finite where its rows are sound */
-    size_t scratch; /* that one call to it needs; the layers of a net share it */
+    uint32_t in, out; /* its weights are in x out, and each row, or each place of it, is multiplied
+                         by them */
+    size_t places;    /* of a row; 0: the row itself is the only one */
+    size_t biases;    /* behind the weights */
+    size_t fan_out;   /* of glorot; 0: out */
+    size_t keeps;     /* of each row, from forward to backward, finite where its rows are sound */
+    size_t scratch;   /* l->scratch: that one call needs; the layers of a net share it */
 };
 
 enum { LAYER_NAME_BYTES = 40, LAYER_RANK_MAX = 4 };
@@ -28,29 +31,38 @@ struct layer_tensor {
     size_t count, rank;
     uint64_t shape[LAYER_RANK_MAX];
     char name[LAYER_NAME_BYTES];
-    /* What PyTorch calls it, with the last two of its sizes turned around; "": nothing. */
+    /* What PyTorch calls it; "": nothing.  Its dimension d is ours number torch_axis[d]. */
     char torch[LAYER_NAME_BYTES];
+    uint8_t torch_axis[LAYER_RANK_MAX];
 };
 
 struct layer_kind {
     const char *name;
-    /* May layer i of that net be one of these? */
+    /* May layer i of that net be one of these?  Asked of numbers that a file may have made up. */
     bool (*fits)(const struct nn_spec *s, size_t i);
     struct layer_sizes (*sizes)(const struct nn_spec *s, size_t i);
     /* First weights; NULL: as nn_net_randomize says. */
     void (*draw)(struct nn_layer *l, enum nn_init init, struct rng *r);
+    /* How many modules of PyTorch's Sequential it is; NULL: one, and one for an activation. */
+    size_t (*modules)(const struct nn_layer *l);
     /* l->y of x (rows x width[i]), without a mask; leaves l->x. */
     void (*forward)(struct nn_layer *l, const float *x, uint32_t rows);
     /* masked: the last forward had a mask on it.  l->dy holds the gradient for l->y and becomes the
-     * one for x W + b; where dx (rows x width[i]) is not NULL, it gets the gradient for what came
-     * in.  `scratch` is as large as sizes says. */
-    void (*delta)(struct nn_layer *l, bool masked, float *dx, float *scratch, uint32_t rows);
-    bool no_dx; /* dx has to be NULL */
+     * one for what the activation was taken of; where dx (rows x width[i]) is not NULL, it gets the
+     * gradient for what came in. */
+    void (*delta)(struct nn_layer *l, bool masked, float *dx, uint32_t rows);
+    bool no_dx;     /* dx has to be NULL */
+    bool activates; /* applies spec.act; of the others it is NN_ACT_NONE */
+    /* delta leaves in l->made what gradients takes, and a row that is not finite has to be cleared
+     * there, too. */
+    bool back_in_made;
     bool drops; /* units behind it are left out by spec.dropout */
-    /* l->dw and l->db of l->dy, or of what it has become. */
+    /* l->dw and l->db of l->dy, or of what it has become.  NULL: there are no weights, and no
+     * norm2, tensors and tensor. */
     void (*gradients)(struct nn_layer *l, uint32_t rows);
     /* The squared l2 norm of row r's own gradient for w and b, which are one product of l->x and
-     * l->dy unless there is an `add`. */
+     * l->dy unless there is an `add`; NULL: they are not, or a row has none of its own, and dp
+     * refuses the layer. */
     double (*norm2)(const struct nn_layer *l, size_t r);
     /* sum += the sum over rows of factor[r] times row r's own gradient; NULL: of such products
      * (dpsum.c). */
@@ -65,5 +77,15 @@ const struct layer_kind *layer_kind_of(const struct nn_spec *s, size_t i);
 /* norm2 of a layer whose gradient of a row is one outer product: |d|^2 (|x|^2 + 1), without the 1
  * where there is no bias (Goodfellow 2015). */
 double layer_product_norm2(const struct nn_layer *l, size_t r);
+/* sum (cols) = the sum of rows x cols */
+void layer_add_rows(float *sum, const float *x, size_t rows, size_t cols);
+
+/* The same with the names layer.I.NAME and, of PyTorch, MODULE.NAME. */
+struct layer_tensor layer_named(struct layer_tensor t, size_t i, size_t module, const char *name);
+/* How many tensors, and modules of PyTorch's Sequential, a layer has. */
+size_t layer_modules(const struct nn_layer *l);
+size_t layer_tensors(const struct nn_layer *l);
+/* The first kind of layer in a net that dp has no norm2 for; NULL: there is none. */
+const struct layer_kind *layer_without_norm(const struct nn_spec *s);
 
 #endif

@@ -89,7 +89,7 @@ static size_t scratch(const struct nn_spec *s)
     return most;
 }
 
-/* Hidden layers do. */
+/* Hidden layers of units do. */
 static bool drops(const struct nn_spec *s, size_t i)
 {
     return s->dropout > 0.0F && i + 1 < s->layers && layer_kind_of(s, i)->drops;
@@ -124,8 +124,8 @@ size_t nn_net_bytes(const struct nn_spec *spec)
 
         total =
             add_blocks(total, drops(spec, i) ? 4 : 2, (size_t)spec->rows_max * spec->width[i + 1]);
-        if (sizes.makes)
-            total = add_blocks(total, 1, (size_t)spec->rows_max * sizes.in);
+        if (sizes.keeps > 0)
+            total = add_blocks(total, 1, spec->rows_max * sizes.keeps);
     }
     return total;
 }
@@ -183,12 +183,13 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
     l->width = s->width[i + 1];
+    l->keeps = sizes.keeps;
     if (init_params(l, params(s, i), s->optimizer, a) != STATUS_OK)
         return STATUS_MEMORY;
     l->y = cut(a, batch);
     l->dy = cut(a, batch);
-    l->made = sizes.makes ? cut(a, (size_t)s->rows_max * sizes.in) : NULL;
-    if (l->y == NULL || l->dy == NULL || (sizes.makes && l->made == NULL))
+    l->made = sizes.keeps > 0 ? cut(a, s->rows_max * sizes.keeps) : NULL;
+    if (l->y == NULL || l->dy == NULL || (sizes.keeps > 0 && l->made == NULL))
         return STATUS_MEMORY;
     if (drops(s, i)) {
         l->mask = cut(a, batch);
@@ -215,17 +216,24 @@ static enum status init_embedded(struct nn_layer *l, const struct nn_spec *s, st
 
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
 {
+    float *shared;
+    size_t module = 0;
+
     check_spec(spec);
     memset(n, 0, sizeof *n);
     n->spec = *spec;
-    n->scratch = cut(a, scratch(spec));
+    shared = cut(a, scratch(spec));
     n->sound = cut_rows(a, spec->rows_max);
     n->sound_back = cut_rows(a, spec->rows_max);
-    if (n->scratch == NULL || n->sound == NULL || n->sound_back == NULL)
+    if (shared == NULL || n->sound == NULL || n->sound_back == NULL)
         return STATUS_MEMORY;
-    for (size_t i = 0; i < spec->layers; i++)
+    for (size_t i = 0; i < spec->layers; i++) {
         if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
             return STATUS_MEMORY;
+        n->layer[i].scratch = shared;
+        n->layer[i].module = module;
+        module += layer_modules(&n->layer[i]);
+    }
     if (spec->embedded.n > 0 && init_embedded(&n->layer[0], spec, a) != STATUS_OK)
         return STATUS_MEMORY;
     return spec->table.rows > 0 ? init_table(nn_net_table(n), spec, a) : STATUS_OK;
@@ -243,7 +251,7 @@ static void draw_normal(float *out, size_t n, double deviation, struct rng *r)
         out[i] = (float)(rng_normal(r) * deviation);
 }
 
-static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r)
+static void randomize_layer(struct nn_layer *l, double fan_out, enum nn_init init, struct rng *r)
 {
     const size_t weights = (size_t)l->in * l->out;
 
@@ -251,7 +259,7 @@ static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r
         memset(l->b, 0, l->out * sizeof *l->b);
     switch (init) {
     case NN_INIT_GLOROT:
-        draw_uniform(l->w, weights, sqrt(6.0 / ((double)l->in + (double)l->out)), r);
+        draw_uniform(l->w, weights, sqrt(6.0 / ((double)l->in + fan_out)), r);
         return;
     case NN_INIT_HE: draw_normal(l->w, weights, sqrt(2.0 / (double)l->in), r); return;
     case NN_INIT_TORCH:
@@ -262,6 +270,13 @@ static void randomize_layer(struct nn_layer *l, enum nn_init init, struct rng *r
     CHECK(0 && "init");
 }
 
+static double fan_out(const struct nn_spec *s, size_t i)
+{
+    const struct layer_sizes sizes = sizes_of(s, i);
+
+    return sizes.fan_out > 0 ? (double)sizes.fan_out : (double)sizes.out;
+}
+
 void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
 {
     for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
@@ -270,7 +285,7 @@ void nn_net_randomize(struct nn_net *n, enum nn_init init, struct rng *r)
         if (i < n->spec.layers && l->kind->draw != NULL)
             l->kind->draw(l, init, r);
         else if (i < n->spec.layers)
-            randomize_layer(l, init, r);
+            randomize_layer(l, fan_out(&n->spec, i), init, r);
         else
             memset(l->w, 0, nn_layer_params(l) * sizeof *l->w);
         if (l->m1 != NULL)
@@ -288,15 +303,15 @@ static void clear_broken(struct nn_net *n)
         const struct nn_layer *l = &n->layer[i];
 
         if (l->made != NULL)
-            sound_look(n->sound, l->made, n->rows, l->in);
-        sound_look(n->sound, l->y, n->rows, n->spec.width[i + 1]);
+            sound_look(n->sound, l->made, n->rows, l->keeps);
+        sound_look(n->sound, l->y, n->rows, l->width);
     }
     for (size_t i = 0; i < n->spec.layers; i++) {
         const struct nn_layer *l = &n->layer[i];
 
         if (l->made != NULL)
-            sound_keep(l->made, n->sound, n->rows, l->in);
-        sound_keep(l->y, n->sound, n->rows, n->spec.width[i + 1]);
+            sound_keep(l->made, n->sound, n->rows, l->keeps);
+        sound_keep(l->y, n->sound, n->rows, l->width);
     }
 }
 
@@ -342,6 +357,32 @@ const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
 const float *nn_net_forward_masked(struct nn_net *n, const float *x, uint32_t rows)
 {
     return forward(n, x, rows, true);
+}
+
+uint32_t nn_spec_rows(const struct nn_spec *spec, uint32_t most)
+{
+    enum { IMAGES = 64 };
+
+    for (size_t i = 0; i < spec->layers; i++)
+        if (spec->layer[i].shape.channels > 0)
+            return most < IMAGES ? most : IMAGES;
+    return most;
+}
+
+uint32_t nn_net_forward_all(struct nn_net *n, float *out, const float *x, uint32_t rows)
+{
+    const size_t in = n->spec.width[0], width = n->spec.width[n->spec.layers];
+    uint32_t lost = 0;
+
+    for (uint32_t r = 0; r < rows;) {
+        const uint32_t left = rows - r;
+        const uint32_t some = left < n->spec.rows_max ? left : n->spec.rows_max;
+
+        memcpy(out + r * width, nn_net_forward(n, x + r * in, some), some * width * sizeof *out);
+        lost += nn_net_lost_forward(n);
+        r += some;
+    }
+    return lost;
 }
 
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy)
@@ -429,12 +470,13 @@ double nn_net_flops(const struct nn_spec *spec, uint32_t rows)
 {
     double flops = 0.0;
 
-    /* A multiplication and an addition per weight and row: once forward, twice backward (dw, and dx
-     * where there is one). */
+    /* A multiplication and an addition per weight and place of a row: once forward, twice backward
+     * (dw, and dx where there is one). */
     for (size_t i = 0; i < spec->layers; i++) {
         const struct layer_sizes sizes = sizes_of(spec, i);
 
-        flops += (layer_kind_of(spec, i)->no_dx ? 4.0 : 6.0) * (double)sizes.in * sizes.out * rows;
+        flops += (layer_kind_of(spec, i)->no_dx ? 4.0 : 6.0) * (double)sizes.in * sizes.out *
+                 (double)(sizes.places > 0 ? sizes.places : 1) * rows;
     }
     return flops;
 }

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NN_LAYERS_MAX = 10, NN_DEGREE_MAX = 8 };
+enum { NN_LAYERS_MAX = 64, NN_DEGREE_MAX = 8 };
 /* Of columns that are levels, each with a table of vectors (embedding.h). */
 enum {
     NN_EMBEDDED_MAX = 64,
@@ -29,7 +29,30 @@ enum nn_init { NN_INIT_GLOROT, NN_INIT_HE, NN_INIT_TORCH };
 enum nn_optimizer { NN_SGD, NN_MOMENTUM, NN_ADAM, NN_ADAMW };
 
 /* A dense layer is what a zeroed one is. */
-enum nn_kind { NN_DENSE, NN_POLYNOMIAL, NN_EMBEDDING, NN_KINDS };
+enum nn_kind {
+    NN_DENSE,
+    NN_POLYNOMIAL,
+    NN_CONV,
+    NN_MAX_POOL,
+    NN_AVG_POOL,
+    NN_GROUP_NORM,
+    NN_ACTIVATION,
+    NN_TURN,
+    NN_LSTM,
+    NN_EMBEDDING,
+    NN_KINDS
+};
+
+/* A row as an image: channels x height x width values.  Between layers they lie channels last,
+ * [height][width][channels]; a series of T steps has height 1 and width T. */
+struct nn_shape {
+    uint32_t channels, height, width;
+};
+
+/* What a convolution or pooling looks at: height, then width. */
+struct nn_window {
+    uint32_t size[2], stride[2], padding[2];
+};
 
 struct nn_layer_spec {
     enum nn_kind kind;
@@ -37,6 +60,11 @@ struct nn_layer_spec {
      * cut off at [-x_max, x_max] (0: not at all). */
     uint32_t degree;
     float x_max;
+    struct nn_shape shape;   /* of what comes in, where a kind looks at it as an image */
+    struct nn_window window; /* of a convolution or pooling */
+    uint32_t groups;         /* of channels, in a convolution or normalisation */
+    uint32_t units;          /* of a memory; where y is all of its steps, width x units */
+    bool flattens;           /* of a turn: to [channels][height][width], else from it */
 };
 
 /* Tables of the first layer, where that is an NN_EMBEDDING: the columns rise. */
@@ -74,19 +102,22 @@ struct nn_layer {
     struct nn_layer_spec spec;
     uint32_t in, out; /* of its product: y = x W, x being rows x in */
     size_t params;    /* in x out weights, and what is behind them */
+    size_t module;    /* which one PyTorch's Sequential would have it as */
     size_t width;     /* values of a row of y */
     enum nn_act act;
     float scale;
     const struct nn_embedded *embedded; /* of an NN_EMBEDDING */
-    float *w, *b;   /* in x out, row major; out, or NULL where there is no bias */
+    float *w, *b;   /* in x out, row major; biases, or NULL where there are none */
     float *dw, *db; /* gradients of the last backward */
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
-    float *y;       /* rows_max x out: activations of the last forward */
-    float *dy;      /* rows_max x out: after backward, the gradient for x W + b of this layer */
-    /* rows x in: what the product of the last forward was taken of: what came in, or what the
-     * layer made of that in its own memory (rows_max x in; NULL where it makes nothing). */
+    float *y;       /* rows_max x width: activations of the last forward */
+    float *dy; /* the same: after backward, the gradient for what the activation was taken of */
+    /* What the product of the last forward was taken of: what came in, or what the layer made of
+     * that in its own memory (`made`: rows_max x keeps; NULL where it keeps nothing). */
     const float *x;
     float *made;
+    size_t keeps;
+    float *scratch; /* for one call, of all layers */
     /* Of a hidden layer under dropout, else NULL: rows_max x out: what y is multiplied by in a pass
      * with masks, and what it was before. */
     float *mask, *whole;
@@ -99,7 +130,6 @@ struct nn_net {
     uint32_t rows;
     bool masked;    /* the last forward was one with masks */
     uint64_t steps; /* optimiser steps taken (Adam's t) */
-    float *scratch; /* of one call to one layer */
     /* rows_max each: all bits, or 0 for a row of which the last forward, or then the last backward,
      * had a value that is not finite. */
     uint32_t *sound, *sound_back;
@@ -155,6 +185,13 @@ void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser 
  * the last backward, before a step (FedBCD, equation (13)).  anchor: as nn_net_copy_params left it
  * at the beginning of the round; mu = 0 changes no bit. */
 void nn_net_pull(struct nn_net *n, const float *anchor, float mu);
+
+/* How many rows at a time a net should be made for that has `most` to compute: all of them, where
+ * its layers are of units; of images some, for they are large. */
+uint32_t nn_spec_rows(const struct nn_spec *spec, uint32_t most);
+/* nn_net_forward of as many rows as there are, `rows_max` at a time: into out (rows x outputs).
+ * Returns how many were not finite. */
+uint32_t nn_net_forward_all(struct nn_net *n, float *out, const float *x, uint32_t rows);
 
 /* Multiplications and additions of one forward + backward, for the decision loop or pool. */
 double nn_net_flops(const struct nn_spec *spec, uint32_t rows);

@@ -45,7 +45,10 @@ static bool fits(const struct nn_spec *s, size_t i)
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
 {
     return (struct layer_sizes){
-        .in = s->width[i] * s->layer[i].degree, .out = s->width[i + 1], .makes = true};
+        .in = s->width[i] * s->layer[i].degree,
+        .out = s->width[i + 1],
+        .keeps = (size_t)s->width[i] * s->layer[i].degree,
+    };
 }
 
 static void forward(struct nn_layer *l, const float *x, uint32_t rows)
@@ -59,12 +62,11 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 }
 
 /* There is no activation to go back through, and nobody asks what the inputs get. */
-static void delta(struct nn_layer *l, bool masked, float *dx, float *scratch, uint32_t rows)
+static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
 {
     (void)l;
     (void)masked;
     (void)dx;
-    (void)scratch;
     (void)rows;
 }
 

@@ -20,13 +20,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are littl
 enum {
     LENGTH_BYTES = 8,
     HEADER_MAX = 1 << 26,
-    TENSORS_MAX = 2 * NN_LAYERS_MAX + 1 + NN_EMBEDDED_MAX
+    TENSORS_MAX = 4 * NN_LAYERS_MAX + 1 + NN_EMBEDDED_MAX
 };
 _Static_assert((int)NN_DEGREE_MAX < (int)TENSORS_MAX, "a tensor for each power");
 
 static size_t of_layer(const struct nn_net *n, size_t i)
 {
-    return n->layer[i].kind->tensors(&n->layer[i]);
+    return layer_tensors(&n->layer[i]);
 }
 
 static size_t tensors(const struct nn_net *n)
@@ -78,8 +78,8 @@ static enum status print_header(const struct nn_net *n, const char *metadata, st
 
         s = buf_printf(out, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%llu", i == 0 ? "" : ",",
                        t.name, (unsigned long long)t.shape[0]);
-        if (s == STATUS_OK && t.rank == 2)
-            s = buf_printf(out, ",%llu", (unsigned long long)t.shape[1]);
+        for (size_t d = 1; d < t.rank && s == STATUS_OK; d++)
+            s = buf_printf(out, ",%llu", (unsigned long long)t.shape[d]);
         if (s == STATUS_OK)
             s = buf_printf(out, "],\"data_offsets\":[%zu,%zu]}", offset, end);
         offset = end;
@@ -130,15 +130,17 @@ enum status safetensors_print(const struct nn_net *n, struct buf *out)
 struct places {
     size_t count;
     int found[TENSORS_MAX];
-    int turned[TENSORS_MAX]; /* out x in, as PyTorch has a weight */
+    int turned[TENSORS_MAX]; /* its dimensions in PyTorch's order */
     uint64_t begin[TENSORS_MAX], end[TENSORS_MAX];
 };
 
-static int same_shape(const struct safetensors_entry *e, const struct layer_tensor *t, int turned)
+static bool same_shape(const struct safetensors_entry *e, const struct layer_tensor *t, int turned)
 {
-    const uint64_t shape[2] = {t->shape[turned ? 1 : 0], t->shape[turned ? 0 : 1]};
+    bool same = e->rank == t->rank;
 
-    return e->rank == t->rank && memcmp(e->shape, shape, t->rank * sizeof shape[0]) == 0;
+    for (size_t d = 0; d < t->rank && same; d++)
+        same = e->shape[d] == t->shape[turned ? t->torch_axis[d] : d];
+    return same;
 }
 
 static enum status place_entry(struct places *p, const struct nn_net *n,
@@ -154,7 +156,7 @@ static enum status place_entry(struct places *p, const struct nn_net *n,
             continue;
         if (p->found[i])
             return error_set(err, STATUS_DATA, "%s stands twice", t.name);
-        p->turned[i] = torch && t.rank == 2;
+        p->turned[i] = torch && t.rank >= 2;
         if (!safetensors_text_is(&e->dtype, "F32") || !same_shape(e, &t, p->turned[i]))
             return error_set(err, STATUS_DATA, "%s has another type or shape than the plan's model",
                              t.name);
@@ -279,14 +281,25 @@ enum status safetensors_metadata(struct safetensors_text *metadata, size_t *data
     return STATUS_OK;
 }
 
-/* values (in x out) from out x in. */
+/* Values whose dimensions stand in PyTorch's order into ours. */
 static void turn(struct layer_tensor *t, const uint8_t *from)
 {
-    const size_t in = t->shape[0], out = t->shape[1];
+    size_t step[LAYER_RANK_MAX], at[LAYER_RANK_MAX] = {0};
 
-    for (size_t o = 0; o < out; o++)
-        for (size_t i = 0; i < in; i++)
-            memcpy(&t->values[i * out + o], from + (o * in + i) * sizeof(float), sizeof(float));
+    for (size_t d = 0; d < t->rank; d++) {
+        step[d] = 1;
+        for (size_t k = t->torch_axis[d] + (size_t)1; k < t->rank; k++)
+            step[d] *= t->shape[k];
+    }
+    for (size_t i = 0; i < t->count; i++, from += sizeof(float)) {
+        size_t to = 0;
+
+        for (size_t d = 0; d < t->rank; d++)
+            to += at[d] * step[d];
+        memcpy(&t->values[to], from, sizeof(float));
+        for (size_t d = t->rank; d-- > 0 && ++at[d] == t->shape[t->torch_axis[d]];)
+            at[d] = 0;
+    }
 }
 
 enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, struct error *err)

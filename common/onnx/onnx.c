@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/base/mem.h"
 #include "common/nn/embedding.h"
+#include "common/nn/layer.h"
 
 #include "proto/onnx.pb-c.h"
 
@@ -340,16 +341,17 @@ static void add_embedding(struct draft *d, const struct nn_layer *l, size_t laye
     add_concat(d, "embedded", n, part);
 }
 
+/* Of the others there is no graph. */
+static void (*const add_layer[NN_KINDS])(struct draft *, const struct nn_layer *, size_t) = {
+    [NN_DENSE] = add_dense,
+    [NN_POLYNOMIAL] = add_polynomial,
+    [NN_EMBEDDING] = add_embedding,
+};
+
 static void add_net(struct draft *d, const struct nn_net *net)
 {
-    static void (*const add[NN_KINDS])(struct draft *, const struct nn_layer *, size_t) = {
-        [NN_DENSE] = add_dense,
-        [NN_POLYNOMIAL] = add_polynomial,
-        [NN_EMBEDDING] = add_embedding,
-    };
-
     for (size_t i = 0; i < net->spec.layers; i++)
-        add[net->layer[i].spec.kind](d, &net->layer[i], i);
+        add_layer[net->layer[i].spec.kind](d, &net->layer[i], i);
 }
 
 /* --- a head --- */
@@ -488,6 +490,12 @@ enum status onnx_print(const struct onnx_model *m, struct buf *out, struct error
 
     CHECK(m->parties <= ONNX_PARTIES_MAX && m->notes <= ONNX_NOTES_MAX);
     CHECK(m->parties > 0 || m->net->spec.layers > 0);
+    for (size_t i = 0; i < m->net->spec.layers; i++)
+        if (add_layer[m->net->layer[i].spec.kind] == NULL)
+            return error_set(err, STATUS_CONFIG,
+                             "layer %zu is of the kind %s, which an ONNX file of this program does "
+                             "not have: the package itself is what PyTorch can read",
+                             i, m->net->layer[i].kind->name);
     s = arena_init(&d.arena, (size_t)ENTRY * (NODES_MAX + TENSORS_MAX + 2 * (INPUTS_MAX + 2)) +
                                  table_bytes(&m->net->spec));
     if (s == STATUS_OK) {

@@ -20,6 +20,7 @@
 #include "common/daemon/models.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
+#include "common/nn/layer.h"
 #include "deploy/tools/models/export.h"
 #include "deploy/tools/models/forget.h"
 
@@ -105,8 +106,12 @@ static enum status list(const char *state, struct error *err)
 static void print_layers(const struct package *p)
 {
     printf("layers      ");
-    for (size_t i = 0; i <= p->spec.layers; i++)
-        printf("%s%u", i > 0 ? " -> " : "", p->spec.width[i]);
+    printf("%u", p->spec.width[0]);
+    for (size_t i = 0; i < p->spec.layers; i++) {
+        printf(" -> %u", p->spec.width[i + 1]);
+        if (p->spec.layer[i].shape.channels > 0)
+            printf(" (%s)", layer_kind_of(&p->spec, i)->name);
+    }
     if (p->spec.layer[0].kind == NN_POLYNOMIAL)
         printf(" (polynomial of degree %u)", p->spec.layer[0].degree);
     for (uint32_t k = 0; k < p->spec.embedded.n; k++)

@@ -256,13 +256,16 @@ static enum status make_net(struct party_predict *p)
     const struct package *m = p->setup->answers.model;
     const uint32_t batch = p->about.batch;
     struct nn_spec spec = m->spec;
+    size_t shown;
     enum status s;
 
-    spec.rows_max = batch;
+    spec.rows_max = nn_spec_rows(&spec, batch);
     spec.optimizer = NN_SGD;
-    s = arena_init(&p->arena, nn_net_bytes(&spec) + (size_t)batch * m->cols * sizeof *p->x +
+    shown = spec.rows_max < batch ? (size_t)batch * p->plan.model.embedding : 0;
+    s = arena_init(&p->arena, nn_net_bytes(&spec) +
+                                  ((size_t)batch * m->cols + shown) * sizeof *p->x +
                                   3 * (size_t)batch * sizeof *p->round.row + (size_t)WIRE_TAGS_MAX +
-                                  PREDICT_CHECK_MAX + 8 * MEM_ALIGNMENT);
+                                  PREDICT_CHECK_MAX + 9 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&p->net, &spec, &p->arena);
     if (s != STATUS_OK)
@@ -271,7 +274,10 @@ static enum status make_net(struct party_predict *p)
     p->round.row = arena_alloc(&p->arena, batch, sizeof *p->round.row);
     p->round.charged = arena_alloc(&p->arena, 2 * (size_t)batch, sizeof *p->round.charged);
     p->check = arena_alloc(&p->arena, (size_t)WIRE_TAGS_MAX + PREDICT_CHECK_MAX, 1);
-    CHECK(p->x != NULL && p->round.row != NULL && p->round.charged != NULL && p->check != NULL);
+    if (shown > 0)
+        p->shown = arena_alloc(&p->arena, shown, sizeof *p->shown);
+    CHECK((shown == 0 || p->shown != NULL) && p->x != NULL && p->round.row != NULL &&
+          p->round.charged != NULL && p->check != NULL);
     return package_weights(m, &p->net, p->error);
 }
 

@@ -281,7 +281,11 @@ static float *embed(struct party_predict *p)
     if (mixes != NULL)
         mix(p, mixes->column);
     /* The net's own room, and nobody goes back through it. */
-    h = (float *)(uintptr_t)nn_net_forward(&p->net, p->x, r->rows);
+    h = p->shown;
+    if (h != NULL)
+        nn_net_forward_all(&p->net, h, p->x, r->rows);
+    else
+        h = (float *)(uintptr_t)nn_net_forward(&p->net, p->x, r->rows);
     for (uint32_t i = 0; i < r->rows; i++)
         if (absent || has_no_row(t, r->row[i]))
             memset(h + i * width, 0, width * sizeof *h);

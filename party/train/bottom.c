@@ -9,11 +9,12 @@
 #include "common/config/aggregation.h"
 #include "common/daemon/embedded.h"
 #include "common/flow/agenda.h"
-#include "common/nn/embedding.h"
 #include "common/nn/gemm.h"
+#include "common/nn/layer.h"
 #include "common/nn/safetensors.h"
 #include "common/secagg/lane.h"
 #include "common/wire/limits.h"
+#include "party/train/layers.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,36 +23,18 @@
 _Static_assert((int)PLAN_LAYERS_MAX + 2 <= (int)NN_LAYERS_MAX, "layers that the net does not have");
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
 
-static enum nn_act activation_of(enum plan_activation a)
+/* Not images by the thousand: their activations are as large as the bottom is deep. */
+static void limit_rows(struct nn_spec *spec, const struct plan *p)
 {
-    switch (a) {
-    case ACTIVATION_RELU: return NN_ACT_RELU;
-    case ACTIVATION_TANH: return NN_ACT_TANH;
-    case ACTIVATION_SIGMOID: return NN_ACT_SIGMOID;
-    case ACTIVATION_NONE: return NN_ACT_NONE;
-    }
-    return NN_ACT_NONE;
+    const uint32_t some = nn_spec_rows(spec, spec->rows_max);
+
+    spec->rows_max = some > p->training.batch ? some : p->training.batch;
 }
 
-/* Hidden layers as the configuration has them, behind one of tables where s embeds columns. */
-static void add_layers(struct nn_spec *spec, const struct config_party *config,
-                       const struct schema *s)
-{
-    spec->embedded = embedded_of(s);
-    spec->layers = 0;
-    if (spec->embedded.n > 0) {
-        spec->layer[0].kind = NN_EMBEDDING;
-        spec->width[++spec->layers] = (uint32_t)embedding_width(&spec->embedded, spec->width[0]);
-    }
-    for (size_t i = 0; i < config->layers.n; i++) {
-        spec->act[spec->layers] = activation_of(config->activation);
-        spec->width[++spec->layers] = config->layers.width[i];
-    }
-    spec->act[spec->layers++] = NN_ACT_TANH;
-}
-
-struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
-                                 uint32_t features, const struct schema *s)
+/* STATUS_CONFIG: these layers do not follow one another. */
+static enum status spec_of(struct nn_spec *of, const struct config_party *config,
+                           const struct plan *p, uint32_t features, const struct schema *schema,
+                           struct error *err)
 {
     struct nn_spec spec = {
         .layers = 1,
@@ -68,22 +51,52 @@ struct nn_spec party_bottom_spec(const struct config_party *config, const struct
             (struct nn_layer_spec){.kind = NN_POLYNOMIAL,
                                    .degree = config->degree,
                                    .x_max = fmaxf((float)p->protocol.fedvs.x_max, FLT_MIN)};
+        spec.width[1] = p->model.embedding;
     } else {
+        enum status s;
+
+        spec.embedded = embedded_of(schema);
+        s = party_layers(&spec, config, p->model.embedding, err);
+        if (s != STATUS_OK)
+            return s;
         spec.out_scale = (float)p->protocol.clip;
-        add_layers(&spec, config, s);
+        spec.act[spec.layers - 1] = NN_ACT_TANH;
     }
-    spec.width[spec.layers] = p->model.embedding;
     if (config->train != TRAIN_FROZEN && config->degree == 0)
         spec.dropout = (float)config->dropout;
+    limit_rows(&spec, p);
+    *of = spec;
+    return STATUS_OK;
+}
+
+struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
+                                 uint32_t features, const struct schema *schema)
+{
+    struct error none = {0};
+    struct nn_spec spec;
+
+    CHECK(spec_of(&spec, config, p, features, schema, &none) == STATUS_OK);
     return spec;
 }
 
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
                                uint32_t features, const struct schema *schema, struct error *err)
 {
-    const struct nn_spec spec = party_bottom_spec(config, p, features, schema);
+    struct error why = {0};
+    struct nn_spec spec;
 
-    /* The server is sent what stands in err: how large the bottom and its noise are does not. */
+    /* The server is sent what stands in err: how large the bottom and its noise are, and what it
+     * is made of, does not. */
+    if (spec_of(&spec, config, p, features, schema, &why) != STATUS_OK) {
+        log_error("%s", why.text);
+        return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
+    }
+    if (config->train == TRAIN_DP && layer_without_norm(&spec) != NULL) {
+        log_error("model.train: dp does not know what one record does to a layer of the kind %s "
+                  "(model.layers): frozen and raw do",
+                  layer_without_norm(&spec)->name);
+        return error_set(err, STATUS_CONFIG, "model.train: not with the layers of this bottom");
+    }
     if (!party_dp_possible(config, nn_spec_params(&spec))) {
         log_error("model.noise: %g, with model.clip %g and %zu weights: noise times clip has to be "
                   "at least 1e-30, and noise times the root of the number of weights at most 32768",
@@ -108,7 +121,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     const struct nn_spec spec = party_bottom_spec(config, p, features, schema);
     uint32_t batch = p->training.batch;
     struct down down;
-    size_t words, values, turned, anchor, nothing, scratch;
+    size_t words, values, turned, anchor, nothing, shown, scratch;
     enum status s;
 
     down_of(&down, p);
@@ -117,19 +130,22 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     turned = (size_t)down.gradient.inner * down.gradient.width;
     anchor = p->protocol.proximal > 0 ? nn_spec_params(&spec) : 0;
     nothing = p->training.party_dropout > 0 ? (size_t)batch * p->model.embedding : 0;
+    shown = spec.rows_max < wire_evaluate_rows(p)
+                ? (size_t)wire_evaluate_rows(p) * p->model.embedding
+                : 0;
     scratch = sizeof(float) * ((size_t)batch * (features + (size_t)p->model.embedding) + words +
-                               values + turned + anchor + nothing) +
+                               values + turned + anchor + nothing + shown) +
               batch;
 
     *b = (struct party_bottom){
         .width = p->model.embedding,
-        .rows_max = spec.rows_max,
+        .shown.rows_max = wire_evaluate_rows(p),
         .back.down = down,
         .frozen = config->train == TRAIN_FROZEN,
         /* fedvs takes embeddings whatever their size: its weights have the bound. */
         .clip = aggregation_of(p)->polynomial ? INFINITY : (float)p->protocol.clip,
     };
-    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 9 * MEM_ALIGNMENT);
+    s = arena_init(&b->arena, nn_net_bytes(&spec) + scratch + 10 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&b->net, &spec, &b->arena);
     if (s != STATUS_OK)
@@ -146,7 +162,9 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
         b->anchor = arena_alloc(&b->arena, anchor, sizeof *b->anchor);
     if (nothing > 0)
         b->masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
-    CHECK(nothing == 0 || b->masks.nothing != NULL);
+    if (shown > 0)
+        b->shown.h = arena_alloc(&b->arena, shown, sizeof(float));
+    CHECK((nothing == 0 || b->masks.nothing != NULL) && (shown == 0 || b->shown.h != NULL));
     CHECK(b->masks.lacks != NULL && b->back.gradient != NULL && b->back.received != NULL &&
           b->back.factors != NULL && b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
@@ -264,9 +282,14 @@ const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t
 {
     const float *h;
 
-    CHECK(n <= b->rows_max && (size_t)first + n <= t->rows);
-    h = nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
-    b->cut.lost += nn_net_lost_forward(&b->net);
+    CHECK(n <= b->shown.rows_max && (size_t)first + n <= t->rows);
+    if (b->shown.h != NULL) {
+        b->cut.lost += nn_net_forward_all(&b->net, b->shown.h, t->x + (size_t)first * t->cols, n);
+        h = b->shown.h;
+    } else {
+        h = nn_net_forward(&b->net, t->x + (size_t)first * t->cols, n);
+        b->cut.lost += nn_net_lost_forward(&b->net);
+    }
     return without(h, t->lacks == NULL ? NULL : t->lacks + first, n, b->width);
 }
 

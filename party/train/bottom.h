@@ -35,11 +35,19 @@ struct party_cut {
     uint64_t lost;
 };
 
+/* Of an evaluation: how many rows it may have, and room for their embeddings, rows_max x P, where
+ * the net takes fewer at a time; else NULL. */
+struct party_shown {
+    uint32_t rows_max;
+    float *h;
+};
+
 /* Written by bottom.c, and what stops it by plan.c. */
 struct party_bottom {
     struct arena arena;
     struct nn_net net;
-    uint32_t width, rows_max;
+    uint32_t width;
+    struct party_shown shown;
     /* The batch whose gradient is awaited: its features are kept for Q local steps. */
     float *batch;
     uint32_t batch_rows;

@@ -7,6 +7,8 @@
 #include "common/base/log.h"
 #include "common/daemon/package.h"
 
+#include <string.h>
+
 /* Which columns the rows make may hang on the rows: what is said of that is said here, and to the
  * others this side is gone. */
 static enum status check_columns(const struct party_setup *setup, const struct package *m,
@@ -23,6 +25,14 @@ static enum status check_columns(const struct party_setup *setup, const struct p
     return error_set(err, STATUS_IO, "training.from: not the columns of this party's model");
 }
 
+static bool same_layer(const struct nn_layer_spec *a, const struct nn_layer_spec *b)
+{
+    return a->kind == b->kind && a->degree == b->degree && a->groups == b->groups &&
+           a->units == b->units && a->flattens == b->flattens &&
+           memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 &&
+           memcmp(&a->window, &b->window, sizeof a->window) == 0;
+}
+
 /* The weights of this bottom, as the file has it. */
 static enum status take_weights(struct party_train *p, const struct package *m, struct error *err)
 {
@@ -31,8 +41,7 @@ static enum status take_weights(struct party_train *p, const struct package *m, 
 
     for (size_t i = 0; same && i < m->spec.layers; i++)
         same = m->spec.act[i] == net->spec.act[i] &&
-               m->spec.layer[i].kind == net->spec.layer[i].kind &&
-               m->spec.layer[i].degree == net->spec.layer[i].degree;
+               same_layer(&m->spec.layer[i], &net->spec.layer[i]);
     if (same && package_weights(m, net, err) == STATUS_OK) {
         nn_net_limit(net);
         return STATUS_OK;

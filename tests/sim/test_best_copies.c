@@ -59,7 +59,7 @@ static int set_up(void **state)
 
     (void)state;
     config_party_defaults(&config);
-    config.layers = (struct plan_widths){0};
+    config.layers = (struct config_layers){0};
     plan_defaults(&plan);
     plan.shape.train_rows = STEPS * plan.training.batch;
     plan.shape.test_rows = plan.shape.validate_rows = 1;

@@ -28,7 +28,7 @@ static int set_up(void **state)
     (void)state;
     config_party_defaults(&config);
     config.degree = 2;
-    config.layers = (struct plan_widths){0};
+    config.layers = (struct config_layers){0};
     plan_defaults(&plan);
     plan.model.embedding = WIDTH;
     plan.training.batch = BATCH;
@@ -129,7 +129,7 @@ static void test_layers_see_inputs_as_they_are(void **state)
 
     (void)state;
     config.degree = 0;
-    config.layers = (struct plan_widths){0};
+    config.layers = (struct config_layers){0};
     for (size_t i = 0; i < ROWS * COLS; i++) {
         cut[i] = fmaxf(-8.0F, fminf(8.0F, values[i])) / 100;
         values[i] /= 100;

@@ -118,6 +118,7 @@ static void draw_field(const struct key *k, char *field)
     case KEY_WIDTHS:
     case KEY_NAMES:
     case KEY_SET: draw_list(k, field); break;
+    case KEY_LAYERS: layers_of_preset((void *)field, 1 + draw(PRESETS - 1)); break;
     case KEY_DELAY: {
         struct config_inject *inject = (struct config_inject *)field;
 
@@ -255,11 +256,13 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
         draw_table(&config_keys_party, &party);
         if (party.group[0] == 0 || party.time[0] == 0)
             party.validate_by = VALIDATE_ID;
+        party.shape = (struct plan_widths){.n = 2, .width = {4, 3}};
+        party.preset = PRESET_NONE;
         if (party.degree > 0)
-            party.layers = (struct plan_widths){0};
+            party.layers = (struct config_layers){0};
         else /* fedvs alone would want a polynomial */
             party.policy.aggregation[AGGREGATION_MASKED] = true;
-        if (party.layers.n == 0 || party.train == TRAIN_FROZEN)
+        if (party.layers.n < 2 || party.train == TRAIN_FROZEN) /* an LSTM has no units */
             party.dropout = 0;
         if (party.train != TRAIN_DP || party.noise == 0)
             party.noise = party.train == TRAIN_DP ? 1 : 0;
@@ -396,14 +399,14 @@ static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
 
     (void)state;
     assert_int_equal(load_bottom("", NULL, &err), STATUS_OK);
-    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.width[0] == 64);
+    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.item[0].argument[0] == 64);
     assert_int_equal(load_bottom("model: {polynomial: {degree: 2}}\n", NULL, &err), STATUS_OK);
     assert_true(party.degree == 2 && party.layers.n == 0);
     assert_int_equal(load_bottom("", "model.polynomial.degree=8", &err), STATUS_OK);
     assert_true(party.degree == 8 && party.layers.n == 0);
     assert_int_equal(load_bottom("model: {layers: [9], polynomial: {degree: 0}}\n", NULL, &err),
                      STATUS_OK);
-    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.width[0] == 9);
+    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.item[0].argument[0] == 9);
     assert_int_equal(load_bottom("", "model.polynomial.degree=9", &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "in [0, 8]"));
 }

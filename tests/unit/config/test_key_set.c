@@ -490,7 +490,7 @@ static void test_the_default_policy_admits_what_can_be_hidden_and_nothing_else(v
     assert_string_equal(p->roster_sha256, "");
     assert_string_equal(c.party.scale, "fit");
     assert_int_equal(c.party.layers.n, 1);
-    assert_int_equal(c.party.layers.width[0], 64);
+    assert_int_equal(c.party.layers.item[0].argument[0], 64);
 }
 
 /* The one way into YAML for text of others. */

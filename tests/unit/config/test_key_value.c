@@ -85,6 +85,7 @@ static void test_a_node_is_a_text_or_a_list_of_texts(void **state)
     assert_false(key_value_read(&v, &map, &line, &why));
     assert_int_equal(line, 7);
     assert_string_equal(why, "takes a value, not keys of its own");
+    memset(&v, 0, sizeof v);
     last.kind = TREE_LIST;
     assert_false(key_value_read(&v, &list, &line, &why));
     assert_int_equal(line, 3);

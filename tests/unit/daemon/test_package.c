@@ -392,8 +392,17 @@ static const struct nn_spec EMBEDDED = {.layers = 2,
                                         .rows_max = 2,
                                         .layer = {{.kind = NN_EMBEDDING}},
                                         .embedded = {1, {{2, 2, 2}}}};
+/* One whose layers a package has to list, behind that of its tables. */
+static const struct nn_spec EMBEDDED_LIST = {
+    .layers = 3,
+    .width = {3, 4, 4, 2},
+    .act = {NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH},
+    .out_scale = 0.5F,
+    .rows_max = 2,
+    .layer = {{.kind = NN_EMBEDDING}, {.kind = NN_ACTIVATION}},
+    .embedded = {1, {{2, 2, 2}}}};
 
-static void test_a_bottom_says_what_it_embeds_and_how(void **state)
+static void embeds_and_says_so(const struct nn_spec *spec)
 {
     static const struct {
         const char *rest;
@@ -409,9 +418,8 @@ static void test_a_bottom_says_what_it_embeds_and_how(void **state)
     struct error err = {0};
     struct buf b;
 
-    (void)state;
-    assert_int_equal(arena_init(&arena, nn_net_bytes(&EMBEDDED)), STATUS_OK);
-    assert_int_equal(nn_net_init(&net, &EMBEDDED, &arena), STATUS_OK);
+    assert_int_equal(arena_init(&arena, nn_net_bytes(spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&net, spec, &arena), STATUS_OK);
     net.layer[0].w[3] = 0.25F;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         embedded_bottom(&p, cases[i].rest);
@@ -419,8 +427,9 @@ static void test_a_bottom_says_what_it_embeds_and_how(void **state)
         package_init(&got);
         assert_int_equal(package_parse(&got, b.data, b.len, &err), cases[i].want);
         if (i == 0) {
-            assert_int_equal(got.spec.layer[0].kind, NN_EMBEDDING);
-            assert_memory_equal(&got.spec.embedded, &EMBEDDED.embedded, sizeof EMBEDDED.embedded);
+            for (size_t k = 0; k < spec->layers; k++)
+                assert_int_equal(got.spec.layer[k].kind, spec->layer[k].kind);
+            assert_memory_equal(&got.spec.embedded, &spec->embedded, sizeof spec->embedded);
             net.layer[0].w[3] = 0;
             assert_int_equal(package_weights(&got, &net, &err), STATUS_OK);
             assert_true(net.layer[0].w[3] == 0.25F);
@@ -436,6 +445,13 @@ static void test_a_bottom_says_what_it_embeds_and_how(void **state)
     buf_deinit(&b);
     package_deinit(&p);
     arena_deinit(&arena);
+}
+
+static void test_a_bottom_says_what_it_embeds_and_how(void **state)
+{
+    (void)state;
+    embeds_and_says_so(&EMBEDDED);
+    embeds_and_says_so(&EMBEDDED_LIST);
 }
 
 /* Tables of other levels are other weights, whatever their size. */

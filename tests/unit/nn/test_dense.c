@@ -27,7 +27,7 @@ static void start(struct bench *s)
     memset(s, 0xff, sizeof *s);
     s->l = (struct nn_layer){.in = IN, .out = OUT, .act = NN_ACT_NONE, .scale = 1.0F};
     s->l.w = s->w, s->l.b = s->b, s->l.dw = s->dw, s->l.db = s->db;
-    s->l.y = s->y, s->l.dy = s->dy;
+    s->l.y = s->y, s->l.dy = s->dy, s->l.scratch = s->wt;
     sample_fill(s->w, (size_t)IN * OUT, 1.0F, &seed);
     sample_fill(s->b, OUT, 1.0F, &seed);
     sample_fill(s->x, (size_t)ROWS * IN, 1.0F, &seed);
@@ -59,7 +59,7 @@ static void test_backward_is_x_dy_and_dy_w(void **state)
     (void)state;
     start(&s);
     DENSE_LAYER.forward(&s.l, s.x, ROWS);
-    DENSE_LAYER.delta(&s.l, false, s.dx, s.wt, ROWS);
+    DENSE_LAYER.delta(&s.l, false, s.dx, ROWS);
     DENSE_LAYER.gradients(&s.l, ROWS);
     for (size_t i = 0; i < IN; i++)
         for (size_t j = 0; j < OUT; j++) {
@@ -94,10 +94,10 @@ static void test_without_dx_the_other_gradients_are_the_same(void **state)
     start(&s);
     start(&t);
     DENSE_LAYER.forward(&s.l, s.x, ROWS);
-    DENSE_LAYER.delta(&s.l, false, s.dx, s.wt, ROWS);
+    DENSE_LAYER.delta(&s.l, false, s.dx, ROWS);
     DENSE_LAYER.gradients(&s.l, ROWS);
     DENSE_LAYER.forward(&t.l, t.x, ROWS);
-    DENSE_LAYER.delta(&t.l, false, NULL, NULL, ROWS);
+    DENSE_LAYER.delta(&t.l, false, NULL, ROWS);
     DENSE_LAYER.gradients(&t.l, ROWS);
     assert_memory_equal(s.dw, t.dw, sizeof s.dw);
     assert_memory_equal(s.db, t.db, sizeof s.db);

@@ -41,7 +41,7 @@ static struct nn_spec shape(int which)
         s.width[1] = 4, s.width[2] = 8, s.width[3] = OUTPUTS;
         s.act[0] = NN_ACT_SIGMOID, s.act[1] = NN_ACT_TANH, s.act[2] = NN_ACT_NONE;
         break;
-    case 4: s.layer[0] = (struct nn_layer_spec){NN_POLYNOMIAL, 3, 0}; break;
+    case 4: s.layer[0] = (struct nn_layer_spec){.kind = NN_POLYNOMIAL, .degree = 3}; break;
     default:
         s.layers = 2;
         s.width[1] = INPUTS + 1, s.width[2] = OUTPUTS;

@@ -17,7 +17,16 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { ROWS = 4, VALUES_MAX = 64, PARAMS_MAX = 512 };
+enum { ROWS = 4, VALUES_MAX = 256, PARAMS_MAX = 512 };
+
+#define SHAPE(c, h, w) .shape = {c, h, w}
+#define WINDOW(size, stride, padding) .window = {{size, size}, {stride, stride}, {padding, padding}}
+#define IMAGE(of, activation, in, out, ...)                                                        \
+    {                                                                                              \
+        .layers = 1, .width = {in, out}, .act = {NN_ACT_##activation}, .out_scale = 1, .layer = {  \
+            {.kind = NN_##of, __VA_ARGS__}                                                         \
+        }                                                                                          \
+    }
 
 /* A net of one layer, and what it is tried on. */
 struct sample {
@@ -33,11 +42,28 @@ static const struct sample SAMPLES[] = {
      {.layers = 1, .width = {4, 3}, .out_scale = 1, .layer = {{NN_POLYNOMIAL, 1, 0}}}},
     {"polynomial",
      {.layers = 1, .width = {3, 2}, .out_scale = 1, .layer = {{NN_POLYNOMIAL, 4, 1.5F}}}},
+    {"conv", IMAGE(CONV, TANH, 5 * 4 * 2, 5 * 4 * 3, SHAPE(2, 5, 4), WINDOW(3, 1, 1), .groups = 1)},
+    {"conv", IMAGE(CONV, NONE, 6 * 5 * 4, 2 * 2 * 6, SHAPE(4, 6, 5), WINDOW(3, 2, 0), .groups = 2)},
+    {"conv", IMAGE(CONV, NONE, 3 * 4 * 2, 3 * 4 * 3, SHAPE(2, 3, 4), WINDOW(1, 1, 0), .groups = 1)},
+    {"conv", IMAGE(CONV, NONE, 4 * 4 * 3, 2 * 2 * 3, SHAPE(3, 4, 4), WINDOW(4, 2, 1), .groups = 3)},
+    {"max_pool", IMAGE(MAX_POOL, NONE, 5 * 4 * 2, 2 * 2 * 2, SHAPE(2, 5, 4), WINDOW(2, 2, 0))},
+    {"max_pool", IMAGE(MAX_POOL, NONE, 5 * 5 * 3, 3 * 3 * 3, SHAPE(3, 5, 5), WINDOW(3, 2, 1))},
+    {"avg_pool", IMAGE(AVG_POOL, NONE, 5 * 5 * 3, 3 * 3 * 3, SHAPE(3, 5, 5), WINDOW(3, 2, 1))},
+    {"avg_pool", IMAGE(AVG_POOL, NONE, 3 * 3 * 4, 4, SHAPE(4, 3, 3), WINDOW(3, 1, 0))},
+    {"group_norm",
+     IMAGE(GROUP_NORM, NONE, 3 * 4 * 6, 3 * 4 * 6, SHAPE(6, 3, 4), .groups = 3, .degree = 0)},
+    {"group_norm",
+     IMAGE(GROUP_NORM, TANH, 2 * 2 * 4, 2 * 2 * 4, SHAPE(4, 2, 2), .groups = 1, .degree = 0)},
+    {"lstm", IMAGE(LSTM, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
+    {"lstm", IMAGE(LSTM, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
+    {"activation", IMAGE(ACTIVATION, SIGMOID, 7, 7, .degree = 0)},
+    {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = true)},
+    {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = false)},
     {"embedding",
      {.layers = 1,
       .width = {4, 7},
       .out_scale = 1,
-      .layer = {{NN_EMBEDDING, 0, 0}},
+      .layer = {{.kind = NN_EMBEDDING}},
       .embedded = {2, {{1, 3, 2}, {3, 2, 3}}}}},
 };
 enum { SAMPLES_N = sizeof SAMPLES / sizeof *SAMPLES };
@@ -63,6 +89,9 @@ static void open_trial(struct trial *t, const struct sample *of)
     t->params = nn_spec_params(&spec);
     assert_true(t->in <= VALUES_MAX && t->out <= VALUES_MAX && t->params <= PARAMS_MAX);
     sample_fill(t->x, ROWS * t->in, 1.0F, &seed);
+    /* A step of a difference must not change which is the most. */
+    for (size_t i = 0; spec.layer[0].kind == NN_MAX_POOL && i < ROWS * t->in; i++)
+        t->x[i] = (float)(i * 101 % 307) / 64.0F - 2.4F;
     for (size_t i = 0; i < ROWS * spec.embedded.n; i++) /* each level, and none, in some row */
         t->x[i / spec.embedded.n * t->in + spec.embedded.of[i % spec.embedded.n].column] =
             (float)(i % (spec.embedded.of[i % spec.embedded.n].levels + 1));
@@ -158,7 +187,13 @@ static void test_the_norm_of_a_row_is_that_of_its_own_gradient(void **state)
         double norm[ROWS];
         struct trial t;
 
+        if (layer_without_norm(&SAMPLES[s].spec) != NULL)
+            continue;
         open_trial(&t, &SAMPLES[s]);
+        if (t.params == 0) {
+            close_trial(&t);
+            continue;
+        }
         backward(&t, ROWS);
         for (size_t r = 0; r < ROWS; r++)
             norm[r] = layer(&t)->kind->norm2(layer(&t), r);
@@ -206,7 +241,7 @@ static void test_its_tensors_are_all_of_its_parameters_in_order(void **state)
 
         open_trial(&t, &SAMPLES[s]);
         l = layer(&t);
-        for (size_t i = 0; i < l->kind->tensors(l); i++) {
+        for (size_t i = 0; i < layer_tensors(l); i++) {
             const struct layer_tensor one = l->kind->tensor(l, 3, i);
             size_t count = 1;
 

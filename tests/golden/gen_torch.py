@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""gen_torch.py -- nets of images and series trained by PyTorch itself, in float64.
+
+    /usr/bin/python3 tests/golden/gen_torch.py > tests/golden/torch.json    # python3-torch
+
+Of each net: its inputs, its first weights (rounded to float32, by PyTorch's names), what comes out
+of them, weights after one step and after ten of plain SGD on half the squared distance from the
+targets, and the ten losses.  tests/unit/nn/test_layers_golden.c has the same nets.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+
+import torch
+from torch import nn
+
+ROWS, STEPS, RATE = 3, 10, 0.05
+torch.manual_seed(20240611)
+torch.set_default_dtype(torch.float64)
+torch.set_num_threads(1)
+
+
+class Memory(nn.LSTM):
+    def __init__(self, channels, units, whole):
+        super().__init__(channels, units, batch_first=True)
+        self.whole = whole
+
+    def forward(self, x):
+        h = super().forward(x)[0]
+        return h if self.whole else h[:, -1]
+
+
+NETS = {
+    "image": ((2, 8, 7), 3, lambda x: x, nn.Sequential(
+        nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2), nn.GroupNorm(3, 6), nn.Tanh(),
+        nn.AvgPool2d(2, stride=1, padding=1), nn.Flatten(), nn.Linear(54, 3), nn.Tanh())),
+    "series": ((10, 3), 2, lambda x: x.transpose(1, 2), nn.Sequential(
+        nn.Conv1d(3, 4, 5, stride=2, padding=2), nn.Sigmoid(), nn.GroupNorm(1, 4),
+        nn.MaxPool1d(3, stride=2, padding=1), nn.Flatten(), nn.Linear(12, 2), nn.Tanh())),
+    "memory": ((6, 3), 2, lambda x: x, nn.Sequential(
+        Memory(3, 4, True), Memory(4, 5, False), nn.Linear(5, 2))),
+}
+
+
+def flat(t):
+    return [float("%.9g" % v) for v in t.detach().flatten().tolist()]
+
+
+def single(t):
+    return t.to(torch.float32).to(torch.float64)
+
+
+def case(shape, outputs, turn, net):
+    x, target = single(torch.randn(ROWS, *shape)), single(torch.randn(ROWS, outputs))
+    with torch.no_grad():
+        for p in net.parameters():
+            p.copy_(single(p + 0.1 * torch.randn_like(p)))
+    tensors = [{"name": n, "shape": list(p.shape), "values": flat(p)}
+               for n, p in net.named_parameters()]
+    sgd, losses = torch.optim.SGD(net.parameters(), lr=RATE), []
+    y = flat(net(turn(x)))
+    for step in range(STEPS):
+        sgd.zero_grad()
+        loss = 0.5 * ((net(turn(x)) - target) ** 2).sum()
+        loss.backward()
+        sgd.step()
+        losses.append(loss.item())
+        if step == 0 or step == STEPS - 1:
+            for t, p in zip(tensors, net.parameters()):
+                t["one" if step == 0 else "ten"] = flat(p)
+    return {"x": flat(x), "target": flat(target), "y": y, "losses": losses, "tensors": tensors}
+
+
+print(json.dumps({name: case(*of) for name, of in NETS.items()}, separators=(",", ":")))

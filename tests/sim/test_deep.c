@@ -1,0 +1,91 @@
+/* test_deep.c -- bottoms of convolutions and of memories: whoever dies, they go on from their disks
+ * to the same bits, and nobody outside can tell of them.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/sim/deaths.h"
+#include "tests/sim/expect.h"
+#include "tests/sim/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define HOUR_US 3600000000ull
+
+static const struct {
+    const char *shape, *layers, *sets[3];
+} runs[] = {
+    {"data.shape=[2,3,4]",
+     "model.layers=[{conv2d: {out: 4, kernel: 3, padding: 1}}, {groupnorm: 2}, relu, {maxpool: 2}, "
+     "flatten, 3]",
+     {"protocol.aggregation=masked", "protocol.encoding=pbm", "training.optimizer=adam"}},
+    {"data.shape=[6,4]",
+     "model.layers=[{lstm: {units: 3, whole: 1}}, {conv1d: {out: 2, kernel: 3}}, tanh, {lstm: 3}, "
+     "3]",
+     {"protocol.aggregation=masked", "protocol.encoding=fixed", "protocol.local_iterations=3"}},
+    {"data.shape=[1,4,6]",
+     "model.layers=[{conv2d: {out: 2, kernel: 3, stride: 2}}, {avgpool: {size: 1}}, sigmoid, "
+     "globalpool, flatten, 4]",
+     {"protocol.aggregation=coded", "protocol.encoding=gaussian", "training.optimizer=momentum"}},
+};
+enum { RUNS = sizeof runs / sizeof *runs, COLUMNS = 24 };
+
+/* Units, or what runs[i] says. */
+static struct sim_options options_of(size_t i, bool deep)
+{
+    return (struct sim_options){
+        .parties = 3,
+        .columns = COLUMNS,
+        .train_rows = 10,
+        .checkpoint_rounds = 3,
+        .quiet = true,
+        .watch = true,
+        .sets = {"training.epochs=2", "training.batch=4", "training.weight_decay=0.01",
+                 runs[i].sets[0], runs[i].sets[1], runs[i].sets[2]},
+        .party_sets = {"model.dropout=0.2", deep ? runs[i].shape : NULL, runs[i].layers},
+    };
+}
+
+static void test_whoever_dies_the_models_are_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) {
+        const struct sim_options o = options_of(i, true);
+
+        deaths_at_every_message(&o, runs[i].layers);
+    }
+}
+
+/* As many messages of the same bytes, for which everybody is charged the same. */
+static void test_layers_send_and_cost_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) {
+        uint64_t charged[2], uploaded[2];
+
+        for (int k = 0; k < 2; k++) {
+            struct sim_options o = options_of(i, k == 1);
+            struct sim *s = sim_new(&o);
+
+            sim_run(s, HOUR_US);
+            expect_completed(s);
+            charged[k] = sim_charged(s, 1);
+            uploaded[k] = sim_uploaded(s, 1);
+            sim_free(s);
+        }
+        assert_int_equal(charged[0], charged[1]);
+        assert_int_equal(uploaded[0], uploaded[1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whoever_dies_the_models_are_the_same),
+        cmocka_unit_test(test_layers_send_and_cost_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* test_layers.c -- model.layers to a net: which layers come of it, and which lists are none.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "party/train/layers.h"
+
+#include "common/nn/layer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { OUTPUTS = 5 };
+
+static struct config_party config;
+static struct nn_spec spec;
+
+/* Items as texts ("conv2d out=4 kernel=3", "relu", "16"), NULL at the end. */
+static void list(const struct plan_widths *shape, const char *const *items)
+{
+    char want[256];
+
+    config_party_defaults(&config);
+    config.shape = *shape;
+    config.layers.n = 0;
+    for (; *items != NULL; items++) {
+        const struct key_value_item item = {.text = *items, .map = strchr(*items, ' ') != NULL};
+
+        assert_true(layers_read(&config.layers.item[config.layers.n++], &item, want, sizeof want));
+    }
+}
+
+static enum status build(const struct plan_widths *shape, const char *const *items,
+                         uint32_t features, struct error *err)
+{
+    list(shape, items);
+    spec = (struct nn_spec){.out_scale = 1, .rows_max = 2};
+    *err = (struct error){0};
+    spec.width[0] = features;
+    return party_layers(&spec, &config, OUTPUTS, err);
+}
+
+#define BUILD(shape, features, err, ...)                                                           \
+    build(&(const struct plan_widths)shape, (const char *const[]){__VA_ARGS__, NULL}, features, err)
+#define IMAGE(c, h, w)                                                                             \
+    {                                                                                              \
+        3,                                                                                         \
+        {                                                                                          \
+            c, h, w                                                                                \
+        }                                                                                          \
+    }
+#define SERIES(t, c)                                                                               \
+    {                                                                                              \
+        2,                                                                                         \
+        {                                                                                          \
+            t, c                                                                                   \
+        }                                                                                          \
+    }
+#define FLAT                                                                                       \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+static void assert_kinds(const char *names)
+{
+    char is[512] = "";
+
+    for (size_t i = 0; i < spec.layers; i++) {
+        const size_t n = strlen(is);
+
+        assert_true(layer_kind_of(&spec, i)->fits(&spec, i));
+        snprintf(is + n, sizeof is - n, "%s%s %u", i > 0 ? ", " : "", layer_kind_of(&spec, i)->name,
+                 spec.width[i + 1]);
+    }
+    assert_string_equal(is, names);
+}
+
+static void test_each_layer_takes_the_shape_of_the_one_before(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(IMAGE(3, 8, 6), 144, &err, "conv2d out=4 kernel=3 padding=1", "relu",
+                           "maxpool 2", "groupnorm 2", "globalpool", "flatten", "16"),
+                     STATUS_OK);
+    assert_kinds("turn 144, conv 192, max_pool 48, group_norm 48, avg_pool 4, turn 4, dense 16, "
+                 "dense 5");
+    assert_true(spec.act[1] == NN_ACT_RELU && spec.act[6] == NN_ACT_RELU);
+    assert_int_equal(BUILD(IMAGE(1, 8, 8), 64, &err, "conv2d out=2 kernel=5 stride=2", "maxpool 2",
+                           "tanh", "flatten"),
+                     STATUS_OK);
+    assert_kinds("conv 8, max_pool 2, activation 2, turn 2, dense 5");
+    assert_int_equal(
+        BUILD(SERIES(10, 3), 30, &err, "conv1d out=4 kernel=3", "avgpool 2", "flatten"), STATUS_OK);
+    assert_kinds("conv 32, avg_pool 16, turn 16, dense 5");
+    assert_int_equal(BUILD(SERIES(10, 3), 30, &err, "lstm units=4 whole=1", "lstm 6"), STATUS_OK);
+    assert_kinds("lstm 40, lstm 6, dense 5");
+}
+
+static void test_units_alone_are_what_they_were(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(FLAT, 7, &err, "16", "8"), STATUS_OK);
+    assert_kinds("dense 16, dense 8, dense 5");
+    assert_int_equal(BUILD(IMAGE(2, 2, 2), 8, &err, "16"), STATUS_OK);
+    assert_kinds("dense 16, dense 5");
+}
+
+static void test_tables_stand_before_the_list_and_beside_no_shape(void **state)
+{
+    static const char *const items[] = {"tanh", "16", NULL};
+    struct error err = {0};
+
+    (void)state;
+    /* 4 columns, the second of which is embedded in 3 values. */
+    spec = (struct nn_spec){.out_scale = 1, .rows_max = 2, .embedded = {1, {{1, 9, 3}}}};
+    list(&(const struct plan_widths)FLAT, items);
+    spec.width[0] = 4;
+    assert_int_equal(party_layers(&spec, &config, OUTPUTS, &err), STATUS_OK);
+    assert_kinds("embedding 6, activation 6, dense 16, dense 5");
+    list(&(const struct plan_widths)SERIES(4, 1), items);
+    assert_int_equal(party_layers(&spec, &config, OUTPUTS, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "data.shape: a row has columns that are embedded"));
+}
+
+static void test_what_does_not_follow_names_the_item_and_both_shapes(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(FLAT, 7, &err, "conv2d out=4 kernel=3"), STATUS_CONFIG);
+    assert_string_equal(err.text, "model.layers: item 1, conv2d: it takes an image or a series "
+                                  "(data.shape), and 7 values come to it");
+    assert_int_equal(BUILD(IMAGE(1, 4, 4), 16, &err, "conv2d out=4 kernel=3", "maxpool 3"),
+                     STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 2, maxpool: it takes what 3 x 3 fits in"));
+    assert_non_null(strstr(err.text, "[C, H, W] = [4, 2, 2] come to it"));
+    assert_int_equal(BUILD(IMAGE(1, 4, 4), 16, &err, "conv2d out=4 kernel=3"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "the last layer: it takes values without an order"));
+    assert_int_equal(BUILD(IMAGE(3, 4, 4), 48, &err, "conv2d out=4 kernel=3 groups=2", "flatten"),
+                     STATUS_CONFIG);
+    assert_int_equal(BUILD(IMAGE(3, 4, 4), 48, &err, "groupnorm 2", "flatten"), STATUS_CONFIG);
+    assert_int_equal(BUILD(SERIES(9, 2), 18, &err, "conv2d out=4 kernel=3", "flatten"),
+                     STATUS_CONFIG);
+    assert_int_equal(BUILD(IMAGE(1, 4, 4), 16, &err, "lstm 6"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 1, lstm: it takes a series, and [C, H, W] = [1, 4, 4]"));
+    assert_int_equal(BUILD(IMAGE(1, 4, 4), 17, &err, "flatten"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "data.shape: a row is said to be [C, H, W] = [1, 4, 4], and"));
+}
+
+/* Sizes whose product is beyond any memory, or any integer. */
+static void test_no_list_asks_for_more_than_there_may_be(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(IMAGE(1, 65536, 65536), 0, &err, "flatten"), STATUS_CONFIG);
+    assert_int_equal(BUILD(IMAGE(1, 200, 200), 40000, &err,
+                           "conv2d out=65536 kernel=255 padding=254", "flatten"),
+                     STATUS_CONFIG);
+    assert_int_equal(BUILD(SERIES(65536, 1), 65536, &err, "lstm 16384"), STATUS_CONFIG);
+    assert_int_equal(BUILD(IMAGE(1, 200, 200), 40000, &err, "conv2d out=65536 kernel=1", "flatten"),
+                     STATUS_CONFIG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_layer_takes_the_shape_of_the_one_before),
+        cmocka_unit_test(test_units_alone_are_what_they_were),
+        cmocka_unit_test(test_tables_stand_before_the_list_and_beside_no_shape),
+        cmocka_unit_test(test_what_does_not_follow_names_the_item_and_both_shapes),
+        cmocka_unit_test(test_no_list_asks_for_more_than_there_may_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
