@@ -131,7 +131,7 @@ static void test_a_sum_is_rounded_to_its_grid_branch_free(void **state)
 
     (void)state;
     net.layer[0] =
-        (struct nn_layer){.in = 1, .out = N / 2, .params = N / 2 * 2, .b = x, .dw = gradients};
+        (struct nn_layer){.in = 1, .out = N / 2, .params = s.params, .b = x, .dw = gradients};
     for (size_t i = 0; i < N; i++)
         sum[i] = 0.01 * (double)i;
     hide(sum, sizeof sum);
