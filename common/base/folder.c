@@ -127,10 +127,13 @@ static enum status enter(struct way *w, const char *name, const char *path, stru
 static bool next(struct way *w, char name[PATH_MAX])
 {
     const size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
+    char behind[PATH_MAX];
 
     memcpy(name, w->rest + skip, n);
     name[n] = 0;
-    memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
+    /* Not by memmove, which memcheck takes for memcpy where glibc has one function for both. */
+    strcpy(behind, w->rest + skip + n);
+    strcpy(w->rest, behind);
     return n > 0;
 }
 
