@@ -102,18 +102,36 @@ static enum status same_columns(const struct party_inputs *in, struct error *err
     return STATUS_OK;
 }
 
+static bool are_same(const struct scale *a, const struct scale *b)
+{
+    return memcmp(a->mean, b->mean, a->cols * sizeof *a->mean) == 0 &&
+           memcmp(a->sd, b->sd, a->cols * sizeof *a->sd) == 0;
+}
+
+/* Of levels alone a scale leaves all as it is, whoever made it. */
+static bool says_something(const struct scale *s)
+{
+    for (size_t i = 0; i < s->cols; i++)
+        if (s->mean[i] != 0 || s->sd[i] != 1)
+            return true;
+    return false;
+}
+
 /* An operator's word cannot be checked, but this mistake can: figures that are these records' own
- * to the last digit. */
+ * to the last digit, of all columns or of those that are no levels. */
 static enum status check_given(const struct scale *given, const struct party_inputs *in,
                                struct error *err)
 {
     struct scale fitted = {0};
     enum status s = scale_fit(&fitted, &in->train);
+    bool own = s == STATUS_OK && are_same(&fitted, given);
 
+    if (s == STATUS_OK)
+        schema_spare_levels(&in->schema, &fitted);
+    own = own || (s == STATUS_OK && says_something(&fitted) && are_same(&fitted, given));
     if (s != STATUS_OK)
         error_set(err, s, "data.scale: %s", status_words(s));
-    else if (memcmp(given->mean, fitted.mean, fitted.cols * sizeof *fitted.mean) == 0 &&
-             memcmp(given->sd, fitted.sd, fitted.cols * sizeof *fitted.sd) == 0)
+    else if (own)
         s = error_set(err, STATUS_CONFIG,
                       "data.scale_given: %s holds just what fit makes of %s, so it was made of "
                       "these records",

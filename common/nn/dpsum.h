@@ -37,7 +37,7 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory);
 void dpsum_widen(double *out, const float *x, size_t cols, double factor);
 
 /* s->sum = the sum over rows of factor[r] times row r's own gradient, from what went into each
- * layer in the last forward and each layer's dy.  Of a row with factor 0 nothing is read. */
+ * layer in the last forward and each layer's dy.  Of a row with factor 0 no bit is looked at. */
 void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor);
 
 /* sigma / step: how many steps of the grid the noise's standard deviation has, for noise multiplier

@@ -84,6 +84,25 @@ static void pass(float *y, const float *x, size_t columns, const struct nn_embed
     }
 }
 
+/* v, or 0 where `here` is none of its bits. */
+static float masked(float v, uint32_t here)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    bits &= here;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Where a level stands in its table: one that is none at the first, with no bit of it here.  So a
+ * row without levels, as one is that a party does not have, takes the same steps as any other. */
+static size_t entry_of(size_t level, uint32_t *here)
+{
+    *here = -(uint32_t)(level > 0);
+    return level - (level > 0);
+}
+
 static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 {
     const struct nn_embedded *e = l->embedded;
@@ -97,13 +116,12 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
         pass(y, x, columns, e);
         y += columns - e->n;
         for (size_t k = 0; k < e->n; k++) {
-            const size_t width = e->of[k].width,
-                         level = level_of(x[e->of[k].column], e->of[k].levels);
+            const size_t width = e->of[k].width;
+            uint32_t here;
+            const size_t entry = entry_of(level_of(x[e->of[k].column], e->of[k].levels), &here);
 
-            if (level > 0)
-                memcpy(y, table + (level - 1) * width, width * sizeof *y);
-            else
-                memset(y, 0, width * sizeof *y);
+            for (size_t i = 0; i < width; i++)
+                y[i] = masked(table[entry * width + i], here);
             table += e->of[k].levels * width;
             y += width;
         }
@@ -120,12 +138,13 @@ static void delta(struct nn_layer *l, bool masked, float *dx, float *scratch, ui
     (void)rows;
 }
 
-/* Where row r's own gradient is not zero: each table's part of it, one after the other. */
+/* Where row r's own gradient may be other than zero: each table's part, one after the other. */
 struct part {
     size_t k;         /* the table; at first 0 */
     size_t table;     /* where it begins in w */
-    const float *dy;  /* `width` values ... */
+    const float *dy;  /* `width` values, to be masked by `here`, ... */
     size_t at, width; /* ... of the parameters from `at` on */
+    uint32_t here;
 };
 
 static struct part first_part(const struct nn_layer *l, size_t r)
@@ -140,19 +159,14 @@ static bool next_part(struct part *p, const struct nn_layer *l, size_t r)
     const float *x = l->x + r * columns_of(l);
 
     p->dy += p->width;
-    for (p->width = 0; p->k < e->n; p->dy += e->of[p->k - 1].width) {
-        const size_t width = e->of[p->k].width;
-        const size_t level = level_of(x[e->of[p->k].column], e->of[p->k].levels);
-
-        p->at = p->table + (level - 1) * width;
-        p->table += e->of[p->k].levels * width;
-        p->k++;
-        if (level > 0) {
-            p->width = width;
-            return true;
-        }
-    }
-    return false;
+    if (p->k == e->n)
+        return false;
+    p->width = e->of[p->k].width;
+    p->at = p->table +
+            p->width * entry_of(level_of(x[e->of[p->k].column], e->of[p->k].levels), &p->here);
+    p->table += e->of[p->k].levels * p->width;
+    p->k++;
+    return true;
 }
 
 static void gradients(struct nn_layer *l, uint32_t rows)
@@ -161,7 +175,7 @@ static void gradients(struct nn_layer *l, uint32_t rows)
     for (size_t r = 0; r < rows; r++)
         for (struct part p = first_part(l, r); next_part(&p, l, r);)
             for (size_t i = 0; i < p.width; i++)
-                l->dw[p.at + i] += p.dy[i];
+                l->dw[p.at + i] += masked(p.dy[i], p.here);
 }
 
 static double norm2(const struct nn_layer *l, size_t r)
@@ -169,8 +183,11 @@ static double norm2(const struct nn_layer *l, size_t r)
     double sum = 0;
 
     for (struct part p = first_part(l, r); next_part(&p, l, r);)
-        for (size_t i = 0; i < p.width; i++)
-            sum += (double)p.dy[i] * p.dy[i];
+        for (size_t i = 0; i < p.width; i++) {
+            const double d = masked(p.dy[i], p.here);
+
+            sum += d * d;
+        }
     return sum;
 }
 
@@ -180,7 +197,7 @@ static void add(double *sum, const struct nn_layer *l, const double *factor, uin
 
     for (size_t r = 0; r < rows; r++)
         for (struct part p = first_part(l, r); next_part(&p, l, r);) {
-            dpsum_widen(d, p.dy, p.width, factor[r]);
+            dpsum_widen(d, p.dy, p.width, factor[r] * (p.here & 1));
             for (size_t i = 0; i < p.width; i++)
                 sum[p.at + i] += d[i];
         }

@@ -151,7 +151,8 @@ void party_start_replay(struct party_train *p, struct actions *a)
     if (steps > 0)
         return;
     actions_add(a, ACTION_WORK)->flops =
-        (nn_net_flops(&p->learner.bottom.net.spec, c->plan.training.batch) *
+        ((nn_net_flops(&p->learner.bottom.net.spec, c->plan.training.batch) +
+          party_step_flops(&p->learner.bottom.net.spec)) *
              c->plan.protocol.local_iterations +
          party_refresh_flops(&p->learner.refresh, &c->plan)) *
         (double)(t->until - t->close_step);

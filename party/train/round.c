@@ -244,10 +244,17 @@ double party_round_flops(const struct party_round *r, const struct party_learner
                          const struct party_course *c)
 {
     const struct party_task *t = &r->task;
-    double rows = t->open ? t->rows : 0;
+    const struct nn_spec *net = &l->bottom.net.spec;
+    const double steps = t->apply ? c->plan.protocol.local_iterations : 0,
+                 rows = (t->open ? t->rows : 0) + steps * l->bottom.batch_rows;
 
-    if (t->apply)
-        rows += (double)l->bottom.batch_rows * c->plan.protocol.local_iterations;
-    return rows * nn_net_flops(&l->bottom.net.spec, 1) + (t->open ? c->mode->slow : 0) +
-           party_refresh_flops(&l->refresh, &c->plan);
+    return rows * nn_net_flops(net, 1) + steps * party_step_flops(net) +
+           (t->open ? c->mode->slow : 0) + party_refresh_flops(&l->refresh, &c->plan);
+}
+
+/* Tables of many levels are more than their rows of a batch ever touch: gradients are cleared,
+ * moments and decay go over all of it, and noise as well. */
+double party_step_flops(const struct nn_spec *net)
+{
+    return 30.0 * (double)nn_spec_params(net);
 }

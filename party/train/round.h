@@ -86,6 +86,8 @@ enum status party_round_plan_rows(struct party_round *r, const struct party_lear
                                   const struct party_course *c, struct error *err) MUST_USE;
 /* Its rows: once the charge is done, which has looked at others. */
 void party_round_list(struct party_round *r, struct party_course *c);
+/* About what a step's work on all parameters costs, whatever its rows. */
+double party_step_flops(const struct nn_spec *net);
 /* About what the work on it costs. */
 double party_round_flops(const struct party_round *r, const struct party_learner *l,
                          const struct party_course *c);
