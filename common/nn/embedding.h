@@ -8,7 +8,8 @@
  *     y = (columns that pass, in their order; the vector of each embedded column, in theirs)
  *
  * A row moves one row of each table at most, and that by its dy: the norm of its own gradient is
- * exact.  Steps are dense: momentum, Adam's moments and weight decay move rows that a batch has
+ * exact.  The steps are the same whatever the levels; which lines of memory they touch is not.
+ * Updates are dense: momentum, Adam's moments and weight decay move rows that a batch has
  * not, as those of any layer.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -278,6 +278,7 @@ static enum status keep_ids(struct buf *text, const char *file, struct error *er
 static enum status submit(const struct asked *o, const char *kind, const char *file,
                           struct error *err)
 {
+    const char *name = file != NULL ? file : "the job";
     struct answer a = {.status = 0};
     struct buf text;
     json_t *job = NULL, *said;
@@ -286,10 +287,11 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
 
     buf_init(&text, TEXT_MAX);
     s = file != NULL ? file_read(file, &text, err) : STATUS_OK;
-    if (s == STATUS_OK && file != NULL && text.len == 0)
-        s = error_set(err, STATUS_DATA, "%s: empty", file);
     if (s == STATUS_OK && strcmp(kind, "contribute") == 0)
-        s = keep_ids(&text, file, err);
+        s = keep_ids(&text, name, err);
+    /* No text at all asks for every row of an alignment: a file has to be left out for that. */
+    if (s == STATUS_OK && file != NULL && o->alignment != NULL && text.len == 0)
+        s = error_set(err, STATUS_DATA, "%s: no ids", name);
     if (s == STATUS_OK && !(is_text(o->model) && is_text(o->alignment) && is_text(o->absent) &&
                             is_text(o->by) && is_text(o->columns)))
         s = error_set(err, STATUS_DATA,
@@ -297,13 +299,12 @@ static enum status submit(const struct asked *o, const char *kind, const char *f
     if (s == STATUS_OK) {
         job = describe(o, kind, &text);
         if (job == NULL)
-            s = error_set(err, STATUS_DATA, "%s: no text in UTF-8", file != NULL ? file : "it");
+            s = error_set(err, STATUS_DATA, "%s: no text in UTF-8", name);
     }
     if (s == STATUS_OK) {
         sent = json_dumps(job, 0);
         if (sent == NULL)
-            s = error_set(err, STATUS_MEMORY, "%s: %s", file != NULL ? file : "the job",
-                          status_words(STATUS_MEMORY));
+            s = error_set(err, STATUS_MEMORY, "%s: %s", name, status_words(STATUS_MEMORY));
     }
     if (s == STATUS_OK)
         s = ask(o->state, "POST", "/v1/jobs", sent, &a, err);

@@ -308,8 +308,11 @@ same 1 "$(grep -c 'error:' c.log)" 'with one line, by a daemon that stands on'
 cp new-common/party-2/alignments/common al/party-2/alignments/common
 expect 0 'completed' 'and plays the next one' "$vfl" predict --model served --alignment common --state al/server \
     --out stood.csv --absent p1
-expect 2 'empty.txt: empty' 'and no list without ids' "$vfl" predict --model served --alignment common \
+expect 2 'empty.txt: no ids' 'and no list without ids' "$vfl" predict --model served --alignment common \
     --ids empty.txt --state al/server --out none.csv
+echo id,label >head.csv
+expect 2 'head.csv: no ids' 'nor a table without rows' "$vfl" job --state al/server submit contribute \
+    --model served --alignment common head.csv
 expect 2 'alignment: no name' 'a name that is a path' "$vfl" predict --model served --alignment ../q3 \
     --state al/server --out none.csv
 expect 2 'go.* with --out' 'no word of where to' "$vfl" predict --model served --alignment common --state al/server
