@@ -245,7 +245,8 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
 	$(LINK) -lcmocka $(LDLIBS)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_LIBS)
 	$(LINK) -fsanitize=fuzzer -lcmocka $(LDLIBS)
-$(BUILD)/tests/bench/bench_%: $(BUILD)/obj/tests/bench/bench_%.o $(BUILD)/lib/libtests.a $(LIBS)
+$(BUILD)/tests/bench/bench_%: $(BUILD)/obj/tests/bench/bench_%.o $(BUILD)/lib/libtests.a \
+        $(BUILD)/lib/libparty.a $(LIBS)
 	$(LINK) $(BENCH_LIBS_$*) $(LDLIBS)
 
 $(BUILD)/tests/valgrind/test_%: $(BUILD)/obj/tests/valgrind/test_%.o $(BUILD)/lib/libtests.a $(LIBS)
