@@ -126,14 +126,13 @@ static enum status load_predictions(struct stand *s, struct error *err)
     char ids[CONFIG_PATH_MAX];
     const struct contributed_want want = {s->job.orders, s->job.columns, s->job.seed};
     struct stat text;
-    struct server_wanted wanted = {
-        .run = s->job.model,
-        .ids = ids,
-        .alignment = s->job.alignment[0] != 0 ? s->job.alignment : NULL,
-        .absent = s->job.absent[0] != 0 ? s->job.absent : NULL,
-        .by = s->job.by,
-        .min_parties = s->job.min_parties,
-        .contributed = s->job.kind == QUEUE_CONTRIBUTE ? &want : NULL};
+    struct server_wanted wanted = {.run = s->job.model,
+                                   .ids = ids,
+                                   .alignment = s->job.alignment[0] != 0 ? s->job.alignment : NULL,
+                                   .absent = s->job.absent[0] != 0 ? s->job.absent : NULL,
+                                   .by = s->job.by,
+                                   .min_parties = s->job.min_parties,
+                                   .contributed = s->job.kind == QUEUE_CONTRIBUTE ? &want : NULL};
 
     queue_text_path(ids, &s->queue, &s->job);
     if (wanted.alignment != NULL && stat(ids, &text) == 0 && text.st_size == 0)

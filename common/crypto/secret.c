@@ -17,7 +17,8 @@
 
 void secret_wipe(void *bytes, size_t n)
 {
-    explicit_bzero(bytes, n); /* as wide as memset, which OPENSSL_cleanse is not */
+    if (n > 0)
+        explicit_bzero(bytes, n); /* as wide as memset, which OPENSSL_cleanse is not */
 }
 
 void secret_buf_deinit(struct buf *b)

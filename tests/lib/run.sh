@@ -2,13 +2,16 @@
 # run.sh -- runs test programs and scripts from the project's root: one line for each, the output
 # of those that fail, and one closing line for all: 'N passed, N failed'.
 #
-# Programs and scripts are two queues side by side, since scripts wait more than they compute: of
-# each several at a time (JOBS, default: one per processor), in the order given.  A program says how
-# many tests it ran in cmocka's words or by a closing line like ours; one that dies, runs out of time
-# (LIMIT seconds) or runs no test at all has failed; one that skips all of its tests, since the machine
-# lacks what they are about, has a line that says so.
+# Programs and scripts are two queues side by side, each in the order given: of programs several at a
+# time (JOBS, default: one per processor), of scripts, which wait half of the time, twice as many.  A
+# program says how many tests it ran in cmocka's words or by a closing line like ours; one that dies,
+# runs out of time (LIMIT seconds) or runs no test at all has failed; one that skips all of its tests,
+# since the machine lacks what they are about, has a line that says so.
 # SPDX-License-Identifier: Apache-2.0
 set -u
+# Debian's Python, which the packages bring numpy to; a manager of several starts it through a script
+# that takes ten times as long.
+PATH=/usr/bin:/bin:$PATH
 
 # one PROGRAM: its line on the terminal, its counts in a file of $RUN_DIR
 one() {
@@ -66,11 +69,12 @@ for t in "$@"; do
     *) printf '%s\n' "$t" >>"$RUN_DIR/programs" ;;
     esac
 done
-queue() { # FILE
-    xargs -r -P "${JOBS:-$(nproc)}" -n 1 "$0" --one <"$1" >&3 3>&-
+jobs=${JOBS:-$(nproc)}
+queue() { # FILE JOBS
+    xargs -r -P "$2" -n 1 "$0" --one <"$1" >&3 3>&-
 }
 # A pipe, through which nothing goes, has both queues in the foreground, where ^C is heard.
-{ queue "$RUN_DIR/scripts" | queue "$RUN_DIR/programs"; } 3>&1
+{ queue "$RUN_DIR/scripts" $((2 * jobs)) | queue "$RUN_DIR/programs" "$jobs"; } 3>&1
 sort -k 3nr "$RUN_DIR"/*.count | awk '$3 >= 10 && NR <= 5 { out = out ", " $4 " " $3 " s" }
     END { if (out != "") print "longest: " substr(out, 3) }'
 cat "$RUN_DIR"/*.count | awk -v n=$# '
