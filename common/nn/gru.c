@@ -54,8 +54,8 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 
         if (t > 0) {
             gemm_nn_part(part, stride, h - units, stride, u, l->out, rows, 2 * units, units, 1);
-            gemm_nn_part(part + 3 * (size_t)units, stride, h - units, stride,
-                         u + 2 * (size_t)units, l->out, rows, units, units, 0);
+            gemm_nn_part(part + 3 * (size_t)units, stride, h - units, stride, u + 2 * (size_t)units,
+                         l->out, rows, units, units, 0);
         }
         for (size_t r = 0; r < rows; r++, part += m.row, h += m.row)
             step_row(part, h, t > 0 ? h - units : NULL, l->b, units);
