@@ -27,6 +27,10 @@ enum { REQUIRED = -1, SAME = -2, OUT_MAX = 65536, SIDE_MAX = 255, UNITS_MAX = 16
         {"size", 1, SIDE_MAX, REQUIRED}, {"stride", 1, SIDE_MAX, SAME},                            \
             {"padding", 0, SIDE_MAX, 0},                                                           \
     }
+#define ARGUMENTS_OF_A_MEMORY                                                                      \
+    {                                                                                              \
+        {"units", 1, UNITS_MAX, REQUIRED}, {"whole", 0, 1, 0},                                     \
+    }
 
 static const struct word {
     const char *name;
@@ -39,7 +43,8 @@ static const struct word {
     [LAYERS_AVGPOOL] = {"avgpool", ARGUMENTS_OF_A_POOL},
     [LAYERS_GLOBALPOOL] = {"globalpool", {{0}}},
     [LAYERS_GROUPNORM] = {"groupnorm", {{"groups", 1, OUT_MAX, REQUIRED}}},
-    [LAYERS_LSTM] = {"lstm", {{"units", 1, UNITS_MAX, REQUIRED}, {"whole", 0, 1, 0}}},
+    [LAYERS_LSTM] = {"lstm", ARGUMENTS_OF_A_MEMORY},
+    [LAYERS_GRU] = {"gru", ARGUMENTS_OF_A_MEMORY},
     [LAYERS_FLATTEN] = {"flatten", {{0}}},
     [LAYERS_RELU] = {"relu", {{0}}},
     [LAYERS_TANH] = {"tanh", {{0}}},

@@ -10,6 +10,7 @@
 #include "common/nn/dense.h"
 #include "common/nn/embedding.h"
 #include "common/nn/group_norm.h"
+#include "common/nn/gru.h"
 #include "common/nn/lstm.h"
 #include "common/nn/polynomial.h"
 #include "common/nn/pool.h"
@@ -28,6 +29,7 @@ static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_ACTIVATION] = &ACTIVATION_LAYER,
     [NN_TURN] = &TURN_LAYER,
     [NN_LSTM] = &LSTM_LAYER,
+    [NN_GRU] = &GRU_LAYER,
     [NN_EMBEDDING] = &EMBEDDING_LAYER,
 };
 

@@ -39,6 +39,7 @@ enum nn_kind {
     NN_ACTIVATION,
     NN_TURN,
     NN_LSTM,
+    NN_GRU,
     NN_EMBEDDING,
     NN_KINDS
 };

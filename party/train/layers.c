@@ -177,7 +177,8 @@ static enum status memory(struct stack *s, const struct config_layer *item)
 {
     const uint32_t units = item->argument[0];
     const bool whole = item->argument[LAYERS_WHOLE] != 0;
-    const struct nn_layer_spec of = {.kind = NN_LSTM, .shape = s->shape, .units = units};
+    const enum nn_kind kind = item->word == LAYERS_GRU ? NN_GRU : NN_LSTM;
+    const struct nn_layer_spec of = {.kind = kind, .shape = s->shape, .units = units};
     const uint64_t width = (uint64_t)units * (whole ? s->shape.width : 1);
     enum status st;
 
@@ -186,7 +187,7 @@ static enum status memory(struct stack *s, const struct config_layer *item)
     st = push(s, &of, NN_ACT_NONE, width <= INT32_MAX ? (uint32_t)width : 0);
     if (st != STATUS_OK)
         return st;
-    if (!layer_kind(NN_LSTM)->fits(s->spec, s->spec->layers - 1)) {
+    if (!layer_kind(kind)->fits(s->spec, s->spec->layers - 1)) {
         s->spec->layers--;
         return refuse(s, "fewer steps, or has fewer units");
     }
@@ -240,7 +241,8 @@ static enum status add_item(struct stack *s, const struct config_layer *item)
     case LAYERS_AVGPOOL:
     case LAYERS_GLOBALPOOL: return pool(s, item);
     case LAYERS_GROUPNORM: return group_norm(s, item);
-    case LAYERS_LSTM: return memory(s, item);
+    case LAYERS_LSTM:
+    case LAYERS_GRU: return memory(s, item);
     case LAYERS_FLATTEN: return flatten(s);
     case LAYERS_RELU: return activation(s, NN_ACT_RELU);
     case LAYERS_TANH: return activation(s, NN_ACT_TANH);

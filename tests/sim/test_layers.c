@@ -98,6 +98,8 @@ static void test_each_layer_takes_the_shape_of_the_one_before(void **state)
     assert_kinds("conv 32, avg_pool 16, turn 16, dense 5");
     assert_int_equal(BUILD(SERIES(10, 3), 30, &err, "lstm units=4 whole=1", "lstm 6"), STATUS_OK);
     assert_kinds("lstm 40, lstm 6, dense 5");
+    assert_int_equal(BUILD(SERIES(10, 3), 30, &err, "gru units=4 whole=1", "gru 6"), STATUS_OK);
+    assert_kinds("gru 40, gru 6, dense 5");
 }
 
 static void test_units_alone_are_what_they_were(void **state)

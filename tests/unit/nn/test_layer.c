@@ -56,6 +56,8 @@ static const struct sample SAMPLES[] = {
      IMAGE(GROUP_NORM, TANH, 2 * 2 * 4, 2 * 2 * 4, SHAPE(4, 2, 2), .groups = 1, .degree = 0)},
     {"lstm", IMAGE(LSTM, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
     {"lstm", IMAGE(LSTM, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
+    {"gru", IMAGE(GRU, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
+    {"gru", IMAGE(GRU, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
     {"activation", IMAGE(ACTIVATION, SIGMOID, 7, 7, .degree = 0)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = true)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = false)},

@@ -204,12 +204,12 @@ static void train(const char *name, const struct nn_spec *spec)
     close_trial(&t);
 }
 
-static struct nn_spec memories(void)
+static struct nn_spec memories(enum nn_kind kind)
 {
     struct nn_spec s = {.layers = 3, .width = {18, 24, 5, 2}, .out_scale = 1, .rows_max = ROWS};
 
-    s.layer[0] = (struct nn_layer_spec){.kind = NN_LSTM, .shape = {3, 1, 6}, .units = 4};
-    s.layer[1] = (struct nn_layer_spec){.kind = NN_LSTM, .shape = {4, 1, 6}, .units = 5};
+    s.layer[0] = (struct nn_layer_spec){.kind = kind, .shape = {3, 1, 6}, .units = 4};
+    s.layer[1] = (struct nn_layer_spec){.kind = kind, .shape = {4, 1, 6}, .units = 5};
     return s;
 }
 
@@ -233,11 +233,12 @@ static void test_a_net_of_series_is_that_of_pytorch(void **state)
 
 static void test_a_net_of_memories_is_that_of_pytorch(void **state)
 {
-    const struct nn_spec spec = memories();
+    const struct nn_spec spec = memories(NN_LSTM), gated = memories(NN_GRU);
 
     (void)state;
     run("memory", &spec);
     train("memory", &spec);
+    train("gated", &gated);
 }
 
 /* A file that PyTorch could not have written for it. */
