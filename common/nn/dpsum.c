@@ -127,15 +127,6 @@ void dpsum_begin(struct dpsum *s)
     memset(s->sum, 0, s->params * sizeof *s->sum);
 }
 
-static double square(const float *x, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += (double)x[i] * x[i];
-    return sum;
-}
-
 double dpsum_norm2(struct dpsum *s, const struct nn_net *n, size_t r)
 {
     float *row = s->row;
@@ -148,7 +139,7 @@ double dpsum_norm2(struct dpsum *s, const struct nn_net *n, size_t r)
         if (is_single(l->kind)) {
             layer_row_gradients(l, row, r);
             sound_look(&sound, row, 1, l->params);
-            sum += square(row, l->params);
+            sum += layer_square(row, l->params);
             row += l->params;
         } else if (l->params > 0) {
             sum += l->kind->norm2(l, r);

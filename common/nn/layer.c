@@ -48,7 +48,7 @@ const struct layer_kind *layer_kind_of(const struct nn_spec *s, size_t i)
     return layer_kind(s->layer[i].kind);
 }
 
-static double square(const float *x, size_t n)
+double layer_square(const float *x, size_t n)
 {
     double sum = 0;
 
@@ -61,7 +61,8 @@ double layer_product_norm2(const struct nn_layer *l, size_t r)
 {
     const double bias = l->b != NULL ? 1 : 0;
 
-    return square(l->dy + r * l->out, l->out) * (square(l->x + r * l->in, l->in) + bias);
+    return layer_square(l->dy + r * l->out, l->out) *
+           (layer_square(l->x + r * l->in, l->in) + bias);
 }
 
 void layer_row_gradients(const struct nn_layer *l, float *out, size_t r)

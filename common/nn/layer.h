@@ -94,6 +94,8 @@ static inline uint32_t layer_in(const struct nn_spec *s, size_t i)
 /* norm2 of a layer whose gradient of a row is one outer product: |d|^2 (|x|^2 + 1), without the 1
  * where there is no bias (Goodfellow 2015). */
 double layer_product_norm2(const struct nn_layer *l, size_t r);
+/* The squared l2 norm of n values. */
+double layer_square(const float *x, size_t n);
 /* out (params) = row r's own gradients, as they are of a batch of that row alone. */
 void layer_row_gradients(const struct nn_layer *l, float *out, size_t r);
 /* sum (cols) = the sum of rows x cols */
