@@ -9,7 +9,8 @@ cluster_find_data() {
     for cluster_source in "$data" "$train" "$idx_train" "$npy_train" "$cifar_train"; do
         [ -z "$cluster_source" ] || cluster_sources=$((cluster_sources + 1))
     done
-    [ $cluster_sources -le 1 ] || fail 2 "--data, --train, --idx-train, --npy-train and --cifar-train exclude each other"
+    [ $cluster_sources -le 1 ] ||
+        fail 2 "--data, --train, --idx-train, --npy-train and --cifar-train exclude each other"
     [ -z "$test" ] || [ -n "$train" ] || fail 2 "--test needs --train"
     [ -z "$npy_test" ] || [ -n "$npy_train" ] || fail 2 "--npy-test needs --npy-train"
     [ -z "$cifar_test" ] || [ -n "$cifar_train" ] || fail 2 "--cifar-test needs --cifar-train"

@@ -99,34 +99,24 @@ static void take_pair(struct split_options *o, int option, const char *text)
     o->pair_predict = true;
 }
 
+static const struct option known[] = {
+    {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
+    {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
+    {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
+    {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
+    {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
+    {"npy-predict", required_argument, NULL, 's'}, {"cifar-train", required_argument, NULL, 'x'},
+    {"cifar-test", required_argument, NULL, 'y'},  {"cifar-predict", required_argument, NULL, 'z'},
+    {"group", required_argument, NULL, 'g'},       {"time", required_argument, NULL, 'm'},
+    {"label", required_argument, NULL, 'L'},       {"id", required_argument, NULL, 'I'},
+    {"delimiter", required_argument, NULL, 'd'},   {"parties", required_argument, NULL, 'p'},
+    {"columns", required_argument, NULL, 'c'},     {"label-map", required_argument, NULL, 'l'},
+    {"test-share", required_argument, NULL, 'S'},  {"schema", required_argument, NULL, 'C'},
+    {"test-by", required_argument, NULL, 'B'},     {0},
+};
+
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"train", required_argument, NULL, 't'},
-                                          {"test", required_argument, NULL, 'e'},
-                                          {"idx-train", required_argument, NULL, 'i'},
-                                          {"predict", required_argument, NULL, 'r'},
-                                          {"with-labels", no_argument, NULL, 'w'},
-                                          {"idx-predict", required_argument, NULL, 's'},
-                                          {"idx-test", required_argument, NULL, 'j'},
-                                          {"npy-train", required_argument, NULL, 'i'},
-                                          {"npy-test", required_argument, NULL, 'j'},
-                                          {"npy-predict", required_argument, NULL, 's'},
-                                          {"cifar-train", required_argument, NULL, 'x'},
-                                          {"cifar-test", required_argument, NULL, 'y'},
-                                          {"cifar-predict", required_argument, NULL, 'z'},
-                                          {"group", required_argument, NULL, 'g'},
-                                          {"time", required_argument, NULL, 'm'},
-                                          {"label", required_argument, NULL, 'L'},
-                                          {"id", required_argument, NULL, 'I'},
-                                          {"delimiter", required_argument, NULL, 'd'},
-                                          {"parties", required_argument, NULL, 'p'},
-                                          {"columns", required_argument, NULL, 'c'},
-                                          {"label-map", required_argument, NULL, 'l'},
-                                          {"test-share", required_argument, NULL, 'S'},
-                                          {"schema", required_argument, NULL, 'C'},
-                                          {"test-by", required_argument, NULL, 'B'},
-                                          {0}};
     struct split_options *o = &s->o;
     const char *at;
 

@@ -166,7 +166,8 @@ printf '\0\0\010\001\0\0\0\003\005\006\007' >l.idx
 hex() { od -An -v -tx1 "$1" | tr -d ' \n'; }
 expect 0 'features 16' 'images are cut in blocks' \
     "$vfl" split --out g --idx-train i.idx,l.idx --idx-test i.idx,l.idx --columns grid:2x2
-same 00000803000000030000000200000002000104051011141520212425 "$(hex g/party-1-train.idx)" 'the first block of each image'
+same 00000803000000030000000200000002000104051011141520212425 "$(hex g/party-1-train.idx)" \
+    'the first block of each image'
 same 000008030000000300000002000000020a0b0e0f1a1b1e1f2a2b2e2f "$(hex g/party-4-test.idx)" 'and the last'
 same "$(printf 'id,label\n0,5\n1,6\n2,7')" "$(cat g/labels-test.csv)" 'labels get the row as id'
 expect 0 '' 'labels of images are mapped' \
@@ -259,7 +260,8 @@ for p, (y0, x0) in enumerate([(0, 0), (0, 16), (16, 0), (16, 16)], 1):
     assert open('q/party-%d-train.idx' % p, 'rb').read() == want, p
 PY
 same "$(printf 'id,label\n0,0\n1,1\n2,2')" "$(cat q/labels-train.csv)" 'and every label'
-expect 0 'shape 2 3,32,16' 'without columns in upright strips' "$vfl" split --out strips --cifar-train b1.bin --parties 2
+expect 0 'shape 2 3,32,16' 'without columns in upright strips' \
+    "$vfl" split --out strips --cifar-train b1.bin --parties 2
 expect 0 '' 'CIFAR-100 has labels of two kinds' \
     "$vfl" split --out hundred --cifar-train hundred.bin --cifar-test hundred.bin --parties 1 --label coarse
 same "$(printf 'id,label\n0,19\n1,19\n2,19')" "$(cat hundred/labels-test.csv)" 'and the coarse ones were asked for'
