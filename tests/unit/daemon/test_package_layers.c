@@ -113,6 +113,7 @@ static const char *const changes[][2] = {
     {TURN "\\n", TURN},
     {"\\ndense", "\\ndense 1"},
     /* ways from nowhere, to nowhere, and past a sum */
+    {"\\ndense", "\\ndense 0 0 0 0 0 0 0 0 0 0 0 0 1"},
     {TURN, TURN " 2"},
     {TURN, TURN " 1"},
     {TURN, TURN " 0 1"},
