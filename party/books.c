@@ -143,6 +143,16 @@ enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bo
     return *paid ? STATUS_OK : ledger_is_paid(l, &block, paid, err);
 }
 
+static enum status bind_nobody(struct books *b, struct error *err)
+{
+    static const char *const name[] = {LEDGER_NOBODY};
+    uint32_t *slot;
+    const enum status s = ledger_bind(b->ledger, &slot, NULL, name, 1, err);
+
+    mem_free(slot);
+    return s;
+}
+
 static enum status bind_all(struct books *b, struct error *err)
 {
     bool paid = true;
@@ -154,7 +164,7 @@ static enum status bind_all(struct books *b, struct error *err)
         s = books_drawn_paid(b->ledger, b->in, &paid, err);
     b->due = !paid;
     if (s == STATUS_OK && b->in->test.lacks != NULL)
-        s = ledger_bind(b->ledger, &b->nobody, NULL, (const char *const[]){LEDGER_NOBODY}, 1, err);
+        s = bind_nobody(b, err);
     if (s == STATUS_OK)
         fingerprint(b);
     return s;
@@ -189,7 +199,6 @@ void books_close(struct books *b)
         ledger_close(b->ledger);
     mem_free(b->train_slots);
     mem_free(b->test_slots);
-    mem_free(b->nobody);
     mem_free(b->slots);
     *b = (struct books){0};
 }
@@ -385,7 +394,7 @@ static enum status spare(struct books *b, const struct action_charge *c,
         limits->judge = check_released;
         limits->judge_one = may_have;
     }
-    if (ledger_spare(b->ledger, c->spared, b->slots, block, *b->nobody, limits, err) != STATUS_OK)
+    if (ledger_spare(b->ledger, c->spared, b->slots, block, limits, err) != STATUS_OK)
         return err->status;
     limits->record_max = 0;
     return STATUS_OK;

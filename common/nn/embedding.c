@@ -3,6 +3,7 @@
  */
 #include "common/nn/embedding.h"
 
+#include "common/crypto/secret.h"
 #include "common/nn/dpsum.h"
 
 #include <stdio.h>
@@ -199,6 +200,7 @@ static void add(double *sum, const struct nn_layer *l, const double *factor, uin
             for (size_t i = 0; i < p.width; i++)
                 sum[p.at + i] += d[i];
         }
+    secret_wipe(d, sizeof d);
 }
 
 static size_t tensors(const struct nn_layer *l)

@@ -90,15 +90,17 @@ static enum status move_one(struct ledger *l, struct ledger_column column, uint3
 
 /* All of the block is nobody's at first, so that releases are as many whoever is looked at. */
 enum status ledger_spare(struct ledger *l, uint8_t *spared, uint32_t *slots,
-                         const struct ledger_block *b, uint32_t nobody,
-                         const struct ledger_limits *limits, struct error *err)
+                         const struct ledger_block *b, const struct ledger_limits *limits,
+                         struct error *err)
 {
+    const uint32_t nobody = (uint32_t)(l->counts.nobody - 1);
     const struct ledger_column column = {l->current, b->purpose};
     struct judged *judged = mem_alloc(1, sizeof *judged);
     enum status s = judged != NULL ? STATUS_OK : STATUS_MEMORY;
     size_t held = 0, moved = 0;
     uint32_t highest;
 
+    CHECK(l->counts.nobody > 0);
     while (s == STATUS_OK && held < b->n) {
         s = ledger_counts_add(&l->counts, column, &nobody, 1, &highest);
         held += s == STATUS_OK;

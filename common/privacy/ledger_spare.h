@@ -13,10 +13,10 @@
 #include "common/privacy/ledger.h"
 
 /* Of a block of listed slots, slots[0..b->n): those whose records would pass a limit of one record
- * with it, record_max or judge_one, become `nobody`, one after the other, and spared[i] says which.
- * Nothing is charged: the block that is charged is of what is left. */
+ * with it, record_max or judge_one, become nobody's (who is bound), one after the other, and
+ * spared[i] says which.  Nothing is charged: the block that is charged is of what is left. */
 enum status ledger_spare(struct ledger *l, uint8_t *spared, uint32_t *slots,
-                         const struct ledger_block *b, uint32_t nobody,
-                         const struct ledger_limits *limits, struct error *err) MUST_USE;
+                         const struct ledger_block *b, const struct ledger_limits *limits,
+                         struct error *err) MUST_USE;
 
 #endif

@@ -30,7 +30,7 @@ static void charge(struct ledger *l, uint8_t *spared, const uint32_t *slots, siz
     struct error err = {0};
 
     memcpy(left, slots, n * sizeof *left);
-    assert_int_equal(ledger_spare(l, spared, left, &b, nobody, limits, &err), STATUS_OK);
+    assert_int_equal(ledger_spare(l, spared, left, &b, limits, &err), STATUS_OK);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(left[i], spared[i] ? nobody : slots[i]);
     assert_int_equal(ledger_reserve(l, &b, NULL, &err), STATUS_OK);
