@@ -114,11 +114,10 @@ static void back_in_time(struct nn_layer *l, const struct memory *m, uint32_t ro
     }
 }
 
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     const struct memory m = sizes_of(l);
 
-    (void)masked;
     memory_scale_back(l, rows);
     back_in_time(l, &m, rows);
     if (dx != NULL)

@@ -32,8 +32,8 @@ bool memory_fits(const struct nn_spec *s, size_t i, size_t kept)
     const struct nn_layer_spec *of = &s->layer[i];
     const uint32_t out = s->width[i + 1];
 
-    return s->act[i] == NN_ACT_NONE && of->shape.height == 1 && s->width[i] >= 1 &&
-           shape_values(&of->shape) == s->width[i] && of->units >= 1 && of->units <= UNITS_MAX &&
+    return s->act[i] == NN_ACT_NONE && of->shape.height == 1 && layer_in(s, i) >= 1 &&
+           shape_values(&of->shape) == layer_in(s, i) && of->units >= 1 && of->units <= UNITS_MAX &&
            memory_of(of, kept).row <= INT_MAX &&
            (out == of->units || out == (uint64_t)of->units * of->shape.width);
 }
@@ -145,5 +145,5 @@ struct layer_tensor memory_tensor(const struct nn_layer *l, size_t i, size_t ind
     if (index >= 2)
         t = (struct layer_tensor){
             .values = l->b + (index - 2) * l->out, .count = l->out, .rank = 1, .shape = {l->out}};
-    return layer_named(t, i, l->module, names[index]);
+    return layer_named(t, l, i, names[index]);
 }

@@ -29,6 +29,16 @@ def memory(kind, channels, units, whole):
     return Memory(channels, units, batch_first=True)
 
 
+# What comes in goes both ways, and they are added.
+class Residual(nn.Module):
+    def __init__(self, main, shortcut):
+        super().__init__()
+        self.main, self.shortcut = nn.Sequential(*main), nn.Sequential(*shortcut)
+
+    def forward(self, x):
+        return self.main(x) + self.shortcut(x)
+
+
 NETS = {
     "image": ((2, 8, 7), 3, lambda x: x, lambda: nn.Sequential(
         nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
@@ -41,6 +51,13 @@ NETS = {
         memory(nn.LSTM, 3, 4, True), memory(nn.LSTM, 4, 5, False), nn.Linear(5, 2))),
     "gated": ((6, 3), 2, lambda x: x, lambda: nn.Sequential(
         memory(nn.GRU, 3, 4, True), memory(nn.GRU, 4, 5, False), nn.Linear(5, 2))),
+    "blocks": ((1, 6, 4), 2, lambda x: x, lambda: nn.Sequential(
+        nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(),
+        Residual([nn.Conv2d(2, 2, 3, padding=1, bias=False), nn.GroupNorm(1, 2)], []), nn.Tanh(),
+        Residual([nn.Conv2d(2, 4, 3, stride=2, padding=1, bias=False), nn.GroupNorm(2, 4), nn.ReLU(),
+                  nn.Conv2d(4, 4, 3, padding=1)],
+                 [nn.Conv2d(2, 4, 1, stride=2, bias=False), nn.GroupNorm(4, 4)]),
+        nn.Flatten(), nn.Linear(24, 2), nn.Tanh())),
 }
 
 
