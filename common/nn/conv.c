@@ -46,8 +46,9 @@ static bool fits(const struct nn_spec *s, size_t i)
     struct nn_shape out;
     uint64_t patch, places;
 
-    if (of->groups < 1 || shape_values(&of->shape) != s->width[i] || s->width[i] < 1 ||
-        !window_out(&out, &of->shape, &of->window) || of->shape.channels % of->groups != 0)
+    if (of->bare > 1 || of->groups < 1 || shape_values(&of->shape) != layer_in(s, i) ||
+        layer_in(s, i) < 1 || !window_out(&out, &of->shape, &of->window) ||
+        of->shape.channels % of->groups != 0)
         return false;
     places = shape_places(&out);
     patch = (uint64_t)of->window.size[0] * of->window.size[1] * of->shape.channels;
@@ -65,7 +66,7 @@ static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
         .in = g.part,
         .out = g.out.channels,
         .places = g.places,
-        .biases = g.out.channels,
+        .biases = s->layer[i].bare ? 0 : g.out.channels,
         .fan_out = (size_t)w->size[0] * w->size[1] * g.part_out,
         /* Patches, and W transposed. */
         .scratch = g.rows_at * g.places * g.patch + (size_t)g.part * g.out.channels,
@@ -165,13 +166,12 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
     act_forward(l->y, l->b, l->act, l->scale, rows * g.places, l->out);
 }
 
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     const struct geometry g = geometry_of(&l->spec, (uint32_t)l->width);
     const size_t in = shape_values(&l->spec.shape);
     float *turned = l->scratch + g.rows_at * g.places * g.patch;
 
-    (void)masked;
     act_backward(l->dy, l->y, l->act, l->scale, rows * g.places, l->out);
     if (dx == NULL)
         return;
@@ -196,7 +196,8 @@ static void gradients(struct nn_layer *l, uint32_t rows)
     const struct geometry g = geometry_of(&l->spec, (uint32_t)l->width);
     const size_t in = shape_values(&l->spec.shape);
 
-    layer_add_rows(l->db, l->dy, rows * g.places, l->out);
+    if (l->db != NULL)
+        layer_add_rows(l->db, l->dy, rows * g.places, l->out);
     for (uint32_t r = 0; r < rows; r += some_of(&g, rows - r)) {
         const uint32_t some = some_of(&g, rows - r), m = (uint32_t)(some * g.places);
         const float *patch = patches_of(l, &g, l->x + r * in, some);
@@ -210,8 +211,7 @@ static void gradients(struct nn_layer *l, uint32_t rows)
 
 static size_t tensors(const struct nn_layer *l)
 {
-    (void)l;
-    return 2;
+    return 1 + (size_t)(l->b != NULL);
 }
 
 static struct layer_tensor bias_of(const struct nn_layer *l)
@@ -240,8 +240,8 @@ static struct layer_tensor weight_of(const struct nn_layer *l)
 
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
-    return index == 0 ? layer_named(weight_of(l), i, l->module, "weight")
-                      : layer_named(bias_of(l), i, l->module, "bias");
+    return index == 0 ? layer_named(weight_of(l), l, i, "weight")
+                      : layer_named(bias_of(l), l, i, "bias");
 }
 
 const struct layer_kind CONV_LAYER = {

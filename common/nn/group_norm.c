@@ -17,8 +17,8 @@ static bool fits(const struct nn_spec *s, size_t i)
 {
     const struct nn_layer_spec *of = &s->layer[i];
 
-    return shape_values(&of->shape) == s->width[i] && s->width[i] == s->width[i + 1] &&
-           s->width[i] >= 1 && of->groups >= 1 && of->shape.channels % of->groups == 0;
+    return shape_values(&of->shape) == layer_in(s, i) && layer_in(s, i) == s->width[i + 1] &&
+           layer_in(s, i) >= 1 && of->groups >= 1 && of->shape.channels % of->groups == 0;
 }
 
 /* Of each row and channel: the factor and the summand that make (x - mean) / deviation of x. */
@@ -149,13 +149,12 @@ CLONES static void back(float *restrict dx, const float *restrict dy, const floa
                     (w[c] * dy[c] - means[c] - (x[c] * factor[c] + summand[c]) * products[c]);
 }
 
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     const size_t places = shape_places(&l->spec.shape);
     const uint32_t channels = l->spec.shape.channels;
     float *sum = l->scratch, *product = l->scratch + channels;
 
-    (void)masked;
     act_backward(l->dy, l->y, l->act, l->scale, rows * places, channels);
     for (size_t r = 0; r < rows && dx != NULL; r++) {
         const float *x = l->x + r * l->width, *dy = l->dy + r * l->width;
@@ -192,7 +191,7 @@ static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t ind
     return layer_named(
         (struct layer_tensor){
             .values = index == 0 ? l->w : l->b, .count = l->out, .rank = 1, .shape = {l->out}},
-        i, l->module, index == 0 ? "weight" : "bias");
+        l, i, index == 0 ? "weight" : "bias");
 }
 
 const struct layer_kind GROUP_NORM_LAYER = {

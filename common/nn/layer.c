@@ -5,11 +5,13 @@
 
 #include "common/base/check.h"
 #include "common/nn/activation.h"
+#include "common/nn/add.h"
 #include "common/nn/clones.h"
 #include "common/nn/conv.h"
 #include "common/nn/dense.h"
 #include "common/nn/embedding.h"
 #include "common/nn/group_norm.h"
+#include "common/nn/gru.h"
 #include "common/nn/lstm.h"
 #include "common/nn/polynomial.h"
 #include "common/nn/pool.h"
@@ -28,6 +30,8 @@ static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_ACTIVATION] = &ACTIVATION_LAYER,
     [NN_TURN] = &TURN_LAYER,
     [NN_LSTM] = &LSTM_LAYER,
+    [NN_GRU] = &GRU_LAYER,
+    [NN_ADD] = &ADD_LAYER,
     [NN_EMBEDDING] = &EMBEDDING_LAYER,
 };
 
@@ -66,10 +70,11 @@ CLONES void layer_add_rows(float *restrict sum, const float *restrict x, size_t 
             sum[c] += x[c];
 }
 
-struct layer_tensor layer_named(struct layer_tensor t, size_t i, size_t module, const char *name)
+struct layer_tensor layer_named(struct layer_tensor t, const struct nn_layer *l, size_t i,
+                                const char *name)
 {
     snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, name);
-    snprintf(t.torch, sizeof t.torch, "%zu.%s", module, name);
+    snprintf(t.torch, sizeof t.torch, "%s.%s", l->torch, name);
     return t;
 }
 

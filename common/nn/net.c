@@ -8,6 +8,7 @@
 #include "common/nn/backward.h"
 #include "common/nn/gemm.h"
 #include "common/nn/layer.h"
+#include "common/nn/module.h"
 #include "common/nn/optim.h"
 #include "common/nn/sound.h"
 #include "common/nn/unit_dropout.h"
@@ -15,6 +16,31 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+
+/* Of a value that no layer takes nothing would come back. */
+static uint32_t takers(const struct nn_spec *s, size_t value)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < s->layers; i++) {
+        n += layer_takes(s, i) == value;
+        n += s->layer[i].beside > 0 && i - s->layer[i].beside == value;
+    }
+    return n;
+}
+
+bool nn_spec_fits(const struct nn_spec *s)
+{
+    for (size_t i = 0; i < s->layers; i++)
+        if (s->layer[i].back > i || s->layer[i].beside > i ||
+            (s->layer[i].beside > 0) != layer_kind_of(s, i)->joins ||
+            !layer_kind_of(s, i)->fits(s, i))
+            return false;
+    for (size_t value = 0; value < s->layers; value++)
+        if (takers(s, value) == 0)
+            return false;
+    return true;
+}
 
 static void check_spec(const struct nn_spec *s)
 {
@@ -27,8 +53,7 @@ static void check_spec(const struct nn_spec *s)
     CHECK(s->table.rows == 0 || s->table.width >= 1);
     CHECK(s->dropout >= 0.0F && s->dropout < 1.0F);
     CHECK((s->embedded.n > 0) == (s->layers > 0 && s->layer[0].kind == NN_EMBEDDING));
-    for (size_t i = 0; i < s->layers; i++)
-        CHECK(layer_kind_of(s, i)->fits(s, i));
+    CHECK(nn_spec_fits(s));
 }
 
 static size_t states(enum nn_optimizer o)
@@ -89,6 +114,17 @@ static size_t scratch(const struct nn_spec *s)
     return most;
 }
 
+/* The widest value that goes more than one way. */
+static size_t aside(const struct nn_spec *s)
+{
+    size_t most = 0;
+
+    for (size_t value = 0; value < s->layers; value++)
+        if (takers(s, value) > 1 && s->width[value] > most)
+            most = s->width[value];
+    return most;
+}
+
 /* Hidden layers of units do. */
 static bool drops(const struct nn_spec *s, size_t i)
 {
@@ -115,6 +151,7 @@ size_t nn_net_bytes(const struct nn_spec *spec)
 
     check_spec(spec);
     total = add_blocks(total, 1, scratch(spec));
+    total = add_blocks(total, 1, spec->rows_max * aside(spec));
     total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
     total = add_blocks(total, spec->embedded.n > 0, sizeof spec->embedded / sizeof(float));
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
@@ -217,23 +254,22 @@ static enum status init_embedded(struct nn_layer *l, const struct nn_spec *s, st
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
 {
     float *shared;
-    size_t module = 0;
 
     check_spec(spec);
     memset(n, 0, sizeof *n);
     n->spec = *spec;
     shared = cut(a, scratch(spec));
+    n->aside = cut(a, spec->rows_max * aside(spec));
     n->sound = cut_rows(a, spec->rows_max);
     n->sound_back = cut_rows(a, spec->rows_max);
-    if (shared == NULL || n->sound == NULL || n->sound_back == NULL)
+    if (shared == NULL || n->aside == NULL || n->sound == NULL || n->sound_back == NULL)
         return STATUS_MEMORY;
     for (size_t i = 0; i < spec->layers; i++) {
         if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
             return STATUS_MEMORY;
         n->layer[i].scratch = shared;
-        n->layer[i].module = module;
-        module += layer_modules(&n->layer[i]);
     }
+    module_names(n);
     if (spec->embedded.n > 0 && init_embedded(&n->layer[0], spec, a) != STATUS_OK)
         return STATUS_MEMORY;
     return spec->table.rows > 0 ? init_table(nn_net_table(n), spec, a) : STATUS_OK;
@@ -330,23 +366,30 @@ static void put_mask_on(struct nn_layer *l, size_t values)
     unit_dropout_apply(l->y, l->mask, values);
 }
 
-static const float *forward(struct nn_net *n, const float *x, uint32_t rows, bool masked)
+/* What went into the net, or came out of a layer. */
+static const float *value(const struct nn_net *n, size_t at)
+{
+    return at > 0 ? n->layer[at - 1].y : n->x;
+}
+
+static const float *forward(struct nn_net *n, const float *x, uint32_t rows, bool training)
 {
     CHECK(rows >= 1 && rows <= n->spec.rows_max);
     n->x = x;
     n->rows = rows;
-    n->masked = masked && n->spec.dropout > 0.0F;
     sound_begin(n->sound, rows);
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer *l = &n->layer[i];
 
-        l->kind->forward(l, x, rows);
-        if (n->masked && l->mask != NULL)
+        l->training = training;
+        if (l->kind->joins)
+            l->beside = value(n, i - l->spec.beside);
+        l->kind->forward(l, value(n, layer_takes(&n->spec, i)), rows);
+        if (training && l->mask != NULL)
             put_mask_on(l, (size_t)rows * n->spec.width[i + 1]);
-        x = l->y;
     }
     clear_broken(n);
-    return x;
+    return value(n, n->spec.layers);
 }
 
 const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)

@@ -23,6 +23,9 @@
 _Static_assert((int)PLAN_LAYERS_MAX + 2 <= (int)NN_LAYERS_MAX, "layers that the net does not have");
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
 
+/* What a bottom's weights and activations may take. */
+static const size_t BYTES_MAX = (size_t)1 << 36;
+
 /* Not images by the thousand: their activations are as large as the bottom is deep. */
 static void limit_rows(struct nn_spec *spec, const struct plan *p)
 {
@@ -89,6 +92,12 @@ enum status party_bottom_check(const struct config_party *config, const struct p
      * is made of, does not. */
     if (spec_of(&spec, config, p, features, schema, &why) != STATUS_OK) {
         log_error("%s", why.text);
+        return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
+    }
+    if (nn_net_bytes(&spec) > BYTES_MAX) {
+        log_error("model.layers: for %u rows at a time (training.batch) its layers need more than "
+                  "%zu GiB",
+                  spec.rows_max, BYTES_MAX >> 30);
         return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
     }
     if (config->train == TRAIN_DP && layer_without_norm(&spec) != NULL) {

@@ -166,7 +166,8 @@ TESTED_BY = {
         'gauss/test_gauss_kernel': ('common/gauss/gauss_avx512.c',),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_layer': tuple(f'common/nn/{name}.c' for name in
-                               ('activation', 'conv', 'group_norm', 'lstm', 'pool', 'turn', 'window')),
+                               ('activation', 'add', 'conv', 'group_norm', 'gru', 'lstm', 'memory', 'pool', 'turn', 'window')),
+        'nn/test_layers_golden': ('common/nn/module.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),
         'privacy/test_ledger': ('common/privacy/ledger_counts.c', 'common/privacy/ledger_print.c'),

@@ -113,6 +113,17 @@ static void test_layers_that_cannot_be_are_refused(void **state)
         {TURN, "turn 4 1 1 0 0 0 0 0 0 0 0 2"},
         {TURN "\\n", TURN},
         {"\\ndense", "\\ndense 1"},
+        /* ways from nowhere, to nowhere, and past a sum */
+        {TURN, TURN " 2"},
+        {TURN, TURN " 1"},
+        {TURN, TURN " 0 1"},
+        {TURN, TURN " 0 0"},
+        {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0"},
+        {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0 0 2"},
+        {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0 4294967295 1"},
+        {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0 1 4294967295"},
+        {CONV, CONV " 0 0 1"},
+        {CONV, CONV " 0 0 2"},
         /* too many lines, or too few */
         {"\\ndense", ""},
         {"\\ndense", "\\ndense\\ndense"},

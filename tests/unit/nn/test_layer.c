@@ -20,6 +20,10 @@
 enum { ROWS = 4, VALUES_MAX = 256, PARAMS_MAX = 512 };
 
 #define SHAPE(c, h, w) .shape = {c, h, w}
+#define ADD(summand)                                                                               \
+    {                                                                                              \
+        .kind = NN_ADD, .beside = summand                                                          \
+    }
 #define WINDOW(size, stride, padding) .window = {{size, size}, {stride, stride}, {padding, padding}}
 #define IMAGE(of, activation, in, out, ...)                                                        \
     {                                                                                              \
@@ -28,7 +32,7 @@ enum { ROWS = 4, VALUES_MAX = 256, PARAMS_MAX = 512 };
         }                                                                                          \
     }
 
-/* A net of one layer, and what it is tried on. */
+/* A net whose last layer is of this kind; most have no other. */
 struct sample {
     const char *name;
     struct nn_spec spec;
@@ -56,6 +60,15 @@ static const struct sample SAMPLES[] = {
      IMAGE(GROUP_NORM, TANH, 2 * 2 * 4, 2 * 2 * 4, SHAPE(4, 2, 2), .groups = 1, .degree = 0)},
     {"lstm", IMAGE(LSTM, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
     {"lstm", IMAGE(LSTM, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
+    {"gru", IMAGE(GRU, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
+    {"gru", IMAGE(GRU, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
+    {"add", {.layers = 2, .width = {4, 4, 4}, .out_scale = 1, .layer = {{0}, ADD(1)}}},
+    {"add",
+     {.layers = 4,
+      .width = {4, 3, 2, 2, 2},
+      .act = {NN_ACT_TANH, NN_ACT_NONE, NN_ACT_TANH, NN_ACT_SIGMOID},
+      .out_scale = 1.5F,
+      .layer = {{0}, {0}, {.back = 2}, ADD(1)}}},
     {"activation", IMAGE(ACTIVATION, SIGMOID, 7, 7, .degree = 0)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = true)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = false)},
@@ -85,7 +98,7 @@ static void open_trial(struct trial *t, const struct sample *of)
     assert_int_equal(arena_init(&t->arena, nn_net_bytes(&spec)), STATUS_OK);
     assert_int_equal(nn_net_init(&t->net, &spec, &t->arena), STATUS_OK);
     t->in = spec.width[0];
-    t->out = spec.width[1];
+    t->out = spec.width[spec.layers];
     t->params = nn_spec_params(&spec);
     assert_true(t->in <= VALUES_MAX && t->out <= VALUES_MAX && t->params <= PARAMS_MAX);
     sample_fill(t->x, ROWS * t->in, 1.0F, &seed);
@@ -105,9 +118,18 @@ static void close_trial(struct trial *t)
     arena_deinit(&t->arena);
 }
 
+/* The layer that the sample is of. */
 static const struct nn_layer *layer(const struct trial *t)
 {
-    return &t->net.layer[0];
+    return &t->net.layer[t->net.spec.layers - 1];
+}
+
+static void copy_gradients(const struct trial *t, float *out)
+{
+    for (size_t i = 0; i < t->net.spec.layers; i++) {
+        memcpy(out, t->net.layer[i].dw, nn_layer_params(&t->net.layer[i]) * sizeof *out);
+        out += nn_layer_params(&t->net.layer[i]);
+    }
 }
 
 static void backward(struct trial *t, uint32_t rows)
@@ -150,10 +172,10 @@ static void test_each_kind_has_a_sample_and_its_own_name(void **state)
 
     (void)state;
     for (size_t s = 0; s < SAMPLES_N; s++) {
-        const enum nn_kind kind = SAMPLES[s].spec.layer[0].kind;
+        const enum nn_kind kind = SAMPLES[s].spec.layer[SAMPLES[s].spec.layers - 1].kind;
 
         assert_string_equal(layer_kind(kind)->name, SAMPLES[s].name);
-        assert_true(layer_kind(kind)->fits(&SAMPLES[s].spec, 0));
+        assert_true(nn_spec_fits(&SAMPLES[s].spec));
         seen[kind] = true;
     }
     for (size_t k = 0; k < NN_KINDS; k++)
@@ -169,7 +191,7 @@ static void test_backward_is_the_gradient_of_forward(void **state)
 
         open_trial(&t, &SAMPLES[s]);
         backward(&t, ROWS);
-        memcpy(gradients, layer(&t)->dw, t.params * sizeof *gradients);
+        copy_gradients(&t, gradients);
         memcpy(dx, t.dx, sizeof dx);
         for (size_t i = 0; i < t.params; i++)
             assert_true(sample_close((double)gradients[i], difference(&t, &t.p[i]), 2e-3, 2e-3));
@@ -187,7 +209,7 @@ static void test_the_norm_of_a_row_is_that_of_its_own_gradient(void **state)
         double norm[ROWS];
         struct trial t;
 
-        if (layer_without_norm(&SAMPLES[s].spec) != NULL)
+        if (layer_without_norm(&SAMPLES[s].spec) != NULL || SAMPLES[s].spec.layers > 1)
             continue;
         open_trial(&t, &SAMPLES[s]);
         if (t.params == 0) {
@@ -252,7 +274,7 @@ static void test_its_tensors_are_all_of_its_parameters_in_order(void **state)
             assert_int_equal(count, one.count);
             at += one.count;
         }
-        assert_int_equal(at, t.params);
+        assert_int_equal(at, nn_layer_params(l));
         close_trial(&t);
     }
 }
