@@ -54,7 +54,8 @@ static bool fits(const struct nn_spec *s, size_t i)
     patch = (uint64_t)of->window.size[0] * of->window.size[1] * of->shape.channels;
     return values >= 1 && values % places == 0 && values / places % of->groups == 0 &&
            values / places <= WINDOW_SIDE_MAX && patch <= PATCH_MAX &&
-           patch * places <= PATCHES_MAX;
+           patch * places <= PATCHES_MAX &&
+           patch / of->groups * (values / places) <= NN_SHAPED_PARAMS_MAX;
 }
 
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)

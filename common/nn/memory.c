@@ -35,6 +35,8 @@ bool memory_fits(const struct nn_spec *s, size_t i, size_t kept)
     return s->act[i] == NN_ACT_NONE && of->shape.height == 1 && layer_in(s, i) >= 1 &&
            shape_values(&of->shape) == layer_in(s, i) && of->units >= 1 && of->units <= UNITS_MAX &&
            memory_of(of, kept).row <= INT_MAX &&
+           ((uint64_t)of->shape.channels + of->units) * MEMORY_PARTS * of->units <=
+               NN_SHAPED_PARAMS_MAX &&
            (out == of->units || out == (uint64_t)of->units * of->shape.width);
 }
 

@@ -79,7 +79,7 @@ static void draw_bottom(struct pair_bottom *b, struct dice *d)
     b->clip = DICE_PICK(d, clips);
 }
 
-/* Where the rows decide which features there are (rows_may_decide, party/prepare.c). */
+/* Where the rows decide which features there are (party_rows_may_decide, party/prepare.c). */
 static void draw_more(struct pair *p, struct dice d, bool polynomial)
 {
     const struct pair_bottom *b = &p->bottom[p->victim];
