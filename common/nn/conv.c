@@ -69,6 +69,7 @@ static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
         .places = g.places,
         .biases = s->layer[i].bare ? 0 : g.out.channels,
         .fan_out = (size_t)w->size[0] * w->size[1] * g.part_out,
+        .work = 3.0 * (double)g.places * g.patch, /* patches are made twice and added up once */
         /* Patches, and W transposed. */
         .scratch = g.rows_at * g.places * g.patch + (size_t)g.part * g.out.channels,
     };

@@ -32,6 +32,7 @@ static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
         .biases = channels,
         .keeps = 2 * (size_t)channels,
         .scratch = 2 * (size_t)channels,
+        .work = 24.0 * layer_in(s, i), /* seven passes over the row */
     };
 }
 

@@ -22,7 +22,11 @@ struct layer_sizes {
     size_t fan_out;   /* of glorot; 0: out */
     size_t keeps;     /* of each row, from forward to backward, finite where its rows are sound */
     size_t scratch;   /* l->scratch: that one call needs; the layers of a net share it */
+    double work;      /* operations of a row beside that product, there and back */
 };
+
+/* Operations of an activation of one value, there and back: tanh is a quotient of polynomials. */
+enum { LAYER_ACTIVATION_WORK = 24 };
 
 enum { LAYER_NAME_BYTES = NN_MODULE_BYTES + 16, LAYER_RANK_MAX = 4 };
 /* Weights by the name that a file gives them. */

@@ -51,6 +51,7 @@ struct layer_sizes memory_sizes(const struct nn_spec *s, size_t i, size_t kept, 
         .places = m.steps,
         .biases = 2 * (size_t)out,
         .keeps = m.row,
+        .work = (double)(MEMORY_PARTS + 1) * LAYER_ACTIVATION_WORK * m.steps * m.units,
         /* Both weights transposed; of each row what comes back from the step behind. */
         .scratch = (size_t)in * out + 2 * (size_t)s->rows_max * m.units,
     };

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -86,10 +87,52 @@ static void test_layers_send_and_cost_nothing(void **state)
     }
 }
 
+static void other_activation(struct config_party *c)
+{
+    c->activation = ACTIVATION_TANH;
+}
+
+static void other_pool(struct config_party *c)
+{
+    c->layers.item[1].word = LAYERS_AVGPOOL;
+}
+
+static void the_same(struct config_party *c)
+{
+    (void)c;
+}
+
+/* A checkpoint has as many bytes of either. */
+static void test_a_bottom_that_has_become_another_does_not_go_on(void **state)
+{
+    static void (*const change[])(struct config_party *) = {the_same, other_activation, other_pool};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof change / sizeof *change; k++) {
+        struct sim_options o = options_of(0, true);
+        const struct sim_end *end;
+        struct sim *s;
+
+        o.party_sets[2] = "model.layers=[{conv2d: {out: 2, kernel: 3}}, {maxpool: 1}, flatten, 3]";
+        s = sim_new(&o);
+        sim_run_to_step(s, 4);
+        change[k](&s->party[1].config);
+        sim_kill_at(s, 1, sim_now_us(s) + 1);
+        sim_run(s, HOUR_US);
+        end = sim_party_end(s, 1);
+        assert_true(end->over);
+        assert_int_equal(end->outcome, k == 0 ? OUTCOME_COMPLETED : OUTCOME_FAILED);
+        if (k > 0)
+            assert_non_null(strstr(end->error.text, "state: the saved model does not fit"));
+        sim_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whoever_dies_the_models_are_the_same),
+        cmocka_unit_test(test_a_bottom_that_has_become_another_does_not_go_on),
         cmocka_unit_test(test_layers_send_and_cost_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,6 +327,18 @@ static void test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing(void
     }
 }
 
+/* Or it would be made on the loop's thread, however long it takes (net.h). */
+static void test_each_value_that_a_layer_makes_is_counted_as_work(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        const struct nn_spec *spec = &SAMPLES[s].spec;
+
+        assert_true(nn_net_flops(spec, 10) >= 10.0 * spec->width[spec->layers]);
+        assert_true(nn_net_flops(spec, 10) == 10 * nn_net_flops(spec, 1));
+    }
+}
+
 static void test_its_tensors_are_all_of_its_parameters_in_order(void **state)
 {
     (void)state;
@@ -362,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_what_a_row_gives_hangs_on_that_row_alone),
         cmocka_unit_test(test_a_record_whose_pass_is_not_finite_adds_exactly_nothing),
         cmocka_unit_test(test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing),
+        cmocka_unit_test(test_each_value_that_a_layer_makes_is_counted_as_work),
         cmocka_unit_test(test_its_tensors_are_all_of_its_parameters_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
