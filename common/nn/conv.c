@@ -211,11 +211,6 @@ static void gradients(struct nn_layer *l, uint32_t rows)
     }
 }
 
-static size_t tensors(const struct nn_layer *l)
-{
-    return 1 + (size_t)(l->b != NULL);
-}
-
 static struct layer_tensor bias_of(const struct nn_layer *l)
 {
     return (struct layer_tensor){.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
@@ -254,6 +249,5 @@ const struct layer_kind CONV_LAYER = {
     .delta = delta,
     .activates = true,
     .gradients = gradients,
-    .tensors = tensors,
     .tensor = tensor,
 };

@@ -181,12 +181,6 @@ static void gradients(struct nn_layer *l, uint32_t rows)
                      l->made + r * l->keeps, shape_places(&l->spec.shape), l->out);
 }
 
-static size_t tensors(const struct nn_layer *l)
-{
-    (void)l;
-    return 2;
-}
-
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
     return layer_named(
@@ -204,6 +198,5 @@ const struct layer_kind GROUP_NORM_LAYER = {
     .delta = delta,
     .activates = true,
     .gradients = gradients,
-    .tensors = tensors,
     .tensor = tensor,
 };

@@ -72,6 +72,7 @@ struct layer_kind {
     /* sum += the sum over rows of factor[r] times row r's own gradient; NULL: of such products
      * (dpsum.c). */
     void (*add)(double *sum, const struct nn_layer *l, const double *factor, uint32_t rows);
+    /* How many its weights are; NULL: one, and biases where it has some. */
     size_t (*tensors)(const struct nn_layer *l);
     struct layer_tensor (*tensor)(const struct nn_layer *l, size_t i, size_t index);
 };

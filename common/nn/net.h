@@ -175,7 +175,8 @@ void nn_net_draw_masks(struct nn_net *n, uint32_t rows, struct rng *r);
 /* The forward pass of a step of training: with these masks; without dropout the same as the other.
  * A backward pass goes back through what the last forward was. */
 const float *nn_net_forward_masked(struct nn_net *n, const float *x, uint32_t rows);
-/* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL, and
+/* Gradients of sum over rows of <dy, y> for the last forward: once for each, since layers use up
+ * what they have kept of it.  dx (rows x inputs) may be NULL, and
  * has to be where the first layer gives none (layer.h).  A row whose pass was not finite, forward
  * or now, adds nothing to any sum, and its row of dx is zeros. */
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy);

@@ -17,7 +17,7 @@
 #define HOUR_US 3600000000ull
 
 static const struct {
-    const char *shape, *layers, *sets[3];
+    const char *shape, *layers, *sets[4];
 } runs[] = {
     {"data.shape=[2,3,4]",
      "model.layers=[{conv2d: {out: 4, kernel: 3, padding: 1}}, {groupnorm: 2}, relu, {maxpool: 2}, "
@@ -36,6 +36,12 @@ static const struct {
      "model.layers=[{conv2d: {out: 2, kernel: 3, stride: 2}}, {avgpool: {size: 1}}, sigmoid, "
      "globalpool, flatten, 4]",
      {"protocol.aggregation=coded", "protocol.encoding=gaussian", "training.optimizer=momentum"}},
+    {"data.shape=[8,3]",
+     "model.layers=[{conv1d: {out: 4, kernel: 3}}, {groupnorm: 2}, relu, {gru: {units: 2, whole: "
+     "1}}, "
+     "flatten]",
+     {"protocol.aggregation=clear", "protocol.encoding=topk", "protocol.local_view=refreshed",
+      "protocol.local_iterations=2"}},
 };
 enum { RUNS = sizeof runs / sizeof *runs, COLUMNS = 24 };
 
@@ -50,8 +56,10 @@ static struct sim_options options_of(size_t i, bool deep)
         .quiet = true,
         .watch = true,
         .sets = {"training.epochs=2", "training.batch=4", "training.weight_decay=0.01",
-                 runs[i].sets[0], runs[i].sets[1], runs[i].sets[2]},
-        .party_sets = {"model.dropout=0.2", deep ? runs[i].shape : NULL, runs[i].layers},
+                 runs[i].sets[0], runs[i].sets[1], runs[i].sets[2], runs[i].sets[3]},
+        .party_sets = {"model.dropout=0.2",
+                       "policy.encodings=[pbm, fixed, float32, gaussian, topk]",
+                       deep ? runs[i].shape : NULL, runs[i].layers},
     };
 }
 
@@ -113,7 +121,7 @@ static void test_a_bottom_that_has_become_another_does_not_go_on(void **state)
         const struct sim_end *end;
         struct sim *s;
 
-        o.party_sets[2] = "model.layers=[{conv2d: {out: 2, kernel: 3}}, {maxpool: 1}, flatten, 3]";
+        o.party_sets[3] = "model.layers=[{conv2d: {out: 2, kernel: 3}}, {maxpool: 1}, flatten, 3]";
         s = sim_new(&o);
         sim_run_to_step(s, 4);
         change[k](&s->party[1].config);

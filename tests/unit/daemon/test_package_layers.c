@@ -177,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_layer_is_read_as_it_was_written, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_its_weights_are_for_no_other_layers, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_layers_that_cannot_be_are_refused, set_up, tear_down),
