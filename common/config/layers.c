@@ -44,6 +44,7 @@ static const struct word {
     [LAYERS_AVGPOOL] = {"avgpool", ARGUMENTS_OF_A_POOL},
     [LAYERS_GLOBALPOOL] = {"globalpool", {{0}}},
     [LAYERS_GROUPNORM] = {"groupnorm", {{"groups", 1, OUT_MAX, REQUIRED}}},
+    [LAYERS_BATCHNORM] = {"batchnorm", {{0}}},
     [LAYERS_LSTM] = {"lstm", ARGUMENTS_OF_A_MEMORY},
     [LAYERS_GRU] = {"gru", ARGUMENTS_OF_A_MEMORY},
     [LAYERS_RESIDUAL] = {"residual", {{0}}},
@@ -55,7 +56,8 @@ static const struct word {
     [LAYERS_SIGMOID] = {"sigmoid", {{0}}},
 };
 
-const char *const layers_presets[] = {"none", "cnn", "lstm", "resnet18", NULL};
+const char *const layers_presets[] = {"none", "cnn", "lstm", "resnet18", "resnet18_batchnorm",
+                                      NULL};
 
 /* --- reading --- */
 
@@ -231,27 +233,20 @@ static void put(struct config_layers *l, const struct config_layer *item, size_t
 #define PUT(l, ...)                                                                                \
     put(l, (const struct config_layer[]){__VA_ARGS__},                                             \
         sizeof(const struct config_layer[]){__VA_ARGS__} / sizeof(struct config_layer))
-#define NORM                                                                                       \
-    {                                                                                              \
-        LAYERS_GROUPNORM,                                                                          \
-        {                                                                                          \
-            32                                                                                     \
-        }                                                                                          \
-    }
 
 /* ResNet-18 for pictures of 32 x 32 (He et al. 2016, section 4.2, with table 1's widths). */
-static void resnet18(struct config_layers *l)
+static void resnet18(struct config_layers *l, struct config_layer norm)
 {
     uint32_t before = 64;
 
-    PUT(l, {LAYERS_CONV2D, {64, 3, 1, 1, 1, 0}}, NORM, {LAYERS_RELU, {0}});
+    PUT(l, {LAYERS_CONV2D, {64, 3, 1, 1, 1, 0}}, norm, {LAYERS_RELU, {0}});
     for (uint32_t block = 0; block < 8; block++) {
         const uint32_t out = 64U << block / 2, stride = out / before;
 
-        PUT(l, {LAYERS_RESIDUAL, {0}}, {LAYERS_CONV2D, {out, 3, stride, 1, 1, 0}}, NORM,
-            {LAYERS_RELU, {0}}, {LAYERS_CONV2D, {out, 3, 1, 1, 1, 0}}, NORM);
+        PUT(l, {LAYERS_RESIDUAL, {0}}, {LAYERS_CONV2D, {out, 3, stride, 1, 1, 0}}, norm,
+            {LAYERS_RELU, {0}}, {LAYERS_CONV2D, {out, 3, 1, 1, 1, 0}}, norm);
         if (stride > 1)
-            PUT(l, {LAYERS_SHORTCUT, {0}}, {LAYERS_CONV2D, {out, 1, stride, 0, 1, 0}}, NORM);
+            PUT(l, {LAYERS_SHORTCUT, {0}}, {LAYERS_CONV2D, {out, 1, stride, 0, 1, 0}}, norm);
         PUT(l, {LAYERS_ADD, {0}}, {LAYERS_RELU, {0}});
         before = out;
     }
@@ -260,11 +255,14 @@ static void resnet18(struct config_layers *l)
 
 void layers_of_preset(struct config_layers *l, enum layers_preset preset)
 {
-    l->n = 0;
+    *l = (struct config_layers){0};
     switch (preset) {
     case PRESET_CNN: put(l, cnn, sizeof cnn / sizeof *cnn); return;
     case PRESET_LSTM: put(l, lstm, sizeof lstm / sizeof *lstm); return;
-    case PRESET_RESNET18: resnet18(l); return;
+    case PRESET_RESNET18: resnet18(l, (struct config_layer){LAYERS_GROUPNORM, {32}}); return;
+    case PRESET_RESNET18_BATCHNORM:
+        resnet18(l, (struct config_layer){.word = LAYERS_BATCHNORM});
+        return;
     case PRESET_NONE:
     case PRESETS: break;
     }

@@ -25,6 +25,7 @@ enum layers_word {
     LAYERS_AVGPOOL,
     LAYERS_GLOBALPOOL,
     LAYERS_GROUPNORM,
+    LAYERS_BATCHNORM,
     LAYERS_LSTM,
     LAYERS_GRU,
     LAYERS_RESIDUAL,
@@ -59,7 +60,14 @@ struct config_layers {
 
 enum { LAYERS_WHOLE = 1 };
 
-enum layers_preset { PRESET_NONE, PRESET_CNN, PRESET_LSTM, PRESET_RESNET18, PRESETS };
+enum layers_preset {
+    PRESET_NONE,
+    PRESET_CNN,
+    PRESET_LSTM,
+    PRESET_RESNET18,
+    PRESET_RESNET18_BATCHNORM,
+    PRESETS
+};
 extern const char *const layers_presets[]; /* each with its word; ends in NULL */
 
 /* One item of a list, as key_value.h has it: an argument that is not given has its default.  False:

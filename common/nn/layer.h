@@ -19,6 +19,7 @@ struct layer_sizes {
                          by them */
     size_t places;    /* of a row; 0: the row itself is the only one */
     size_t biases;    /* behind the weights */
+    size_t running;   /* behind these, parameters that no optimiser steps: settle does */
     size_t fan_out;   /* of glorot; 0: out */
     size_t keeps;     /* of each row, from forward to backward, finite where its rows are sound */
     size_t scratch;   /* l->scratch: that one call needs; the layers of a net share it */
@@ -61,13 +62,16 @@ struct layer_kind {
     /* delta leaves in l->made what gradients takes, and a row that is not finite has to be cleared
      * there, too. */
     bool back_in_made;
+    /* In a pass of training a row's values hang on the others of its batch, too. */
+    bool mixes;
     bool drops; /* units behind it are left out by spec.dropout */
     /* l->dw and l->db of l->dy, or of what it has become.  NULL: there are no weights, and no
      * norm2, tensors and tensor. */
     void (*gradients)(struct nn_layer *l, uint32_t rows);
+    /* What a step moves besides, after the last backward; NULL: nothing. */
+    void (*settle)(struct nn_layer *l, uint32_t rows);
     /* The squared l2 norm of row r's own gradient for w and b, which are one product of l->x and
-     * l->dy unless there is an `add`; NULL: they are not, or a row has none of its own, and dp
-     * refuses the layer. */
+     * l->dy unless there is an `add`; NULL: dp makes each row's gradient (layer_row_gradients). */
     double (*norm2)(const struct nn_layer *l, size_t r);
     /* sum += the sum over rows of factor[r] times row r's own gradient; NULL: of such products
      * (dpsum.c). */
@@ -95,6 +99,10 @@ static inline uint32_t layer_in(const struct nn_spec *s, size_t i)
 /* norm2 of a layer whose gradient of a row is one outer product: |d|^2 (|x|^2 + 1), without the 1
  * where there is no bias (Goodfellow 2015). */
 double layer_product_norm2(const struct nn_layer *l, size_t r);
+/* The squared l2 norm of n values. */
+double layer_square(const float *x, size_t n);
+/* out (params) = row r's own gradients, as they are of a batch of that row alone. */
+void layer_row_gradients(const struct nn_layer *l, float *out, size_t r);
 /* sum (cols) = the sum of rows x cols */
 void layer_add_rows(float *sum, const float *x, size_t rows, size_t cols);
 
@@ -104,7 +112,7 @@ struct layer_tensor layer_named(struct layer_tensor t, const struct nn_layer *l,
 /* How many tensors, and modules of PyTorch's Sequential, a layer has. */
 size_t layer_modules(const struct nn_layer *l);
 size_t layer_tensors(const struct nn_layer *l);
-/* The first kind of layer in a net that dp has no norm2 for; NULL: there is none. */
-const struct layer_kind *layer_without_norm(const struct nn_spec *s);
+/* The first kind of layer in a net that mixes rows; NULL: there is none. */
+const struct layer_kind *layer_that_mixes(const struct nn_spec *s);
 
 #endif

@@ -67,14 +67,14 @@ static struct layer_sizes sizes_of(const struct nn_spec *s, size_t i)
 }
 
 /* w then b, as floats.  One run, so that the optimiser takes both in one loop. */
-static size_t params(const struct nn_spec *s, size_t i)
+size_t nn_spec_layer_params(const struct nn_spec *s, size_t i)
 {
     struct layer_sizes sizes;
 
     if (i == s->layers)
         return (size_t)s->table.rows * s->table.width;
     sizes = sizes_of(s, i);
-    return (size_t)sizes.in * sizes.out + sizes.biases;
+    return (size_t)sizes.in * sizes.out + sizes.biases + sizes.running;
 }
 
 size_t nn_layer_params(const struct nn_layer *l)
@@ -97,7 +97,7 @@ size_t nn_spec_params(const struct nn_spec *spec)
     size_t total = 0;
 
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
-        total += params(spec, i);
+        total += nn_spec_layer_params(spec, i);
     return total;
 }
 
@@ -155,7 +155,7 @@ size_t nn_net_bytes(const struct nn_spec *spec)
     total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
     total = add_blocks(total, spec->embedded.n > 0, sizeof spec->embedded / sizeof(float));
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
-        total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
+        total = add_blocks(total, 2 + states(spec->optimizer), nn_spec_layer_params(spec, i));
     for (size_t i = 0; i < spec->layers; i++) {
         const struct layer_sizes sizes = sizes_of(spec, i);
 
@@ -188,7 +188,7 @@ static enum status init_params(struct nn_layer *l, size_t n, enum nn_optimizer o
 {
     const size_t kept = states(o);
 
-    l->params = n;
+    l->params = l->trained = n;
     l->w = cut(a, n);
     l->dw = cut(a, n);
     l->m1 = kept >= 1 ? cut(a, n) : NULL;
@@ -203,7 +203,7 @@ static enum status init_table(struct nn_layer *l, const struct nn_spec *s, struc
 {
     l->in = s->table.rows;
     l->out = s->table.width;
-    return init_params(l, params(s, s->layers), s->optimizer, a);
+    return init_params(l, nn_spec_layer_params(s, s->layers), s->optimizer, a);
 }
 
 static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_t i,
@@ -219,10 +219,12 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->out = sizes.out;
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
+    l->came = layer_in(s, i);
     l->width = s->width[i + 1];
     l->keeps = sizes.keeps;
-    if (init_params(l, params(s, i), s->optimizer, a) != STATUS_OK)
+    if (init_params(l, nn_spec_layer_params(s, i), s->optimizer, a) != STATUS_OK)
         return STATUS_MEMORY;
+    l->trained -= sizes.running;
     l->y = cut(a, batch);
     l->dy = cut(a, batch);
     l->made = sizes.keeps > 0 ? cut(a, s->rows_max * sizes.keeps) : NULL;
@@ -446,12 +448,10 @@ uint32_t nn_net_lost_backward(const struct nn_net *n)
 
 static void weigh_down(const struct nn_net *n, struct nn_layer *l, float learning_rate)
 {
-    const size_t count = nn_layer_params(l);
-
     if (n->spec.optimizer == NN_ADAMW)
-        optim_decay(l->w, count, learning_rate, n->spec.weight_decay);
+        optim_decay(l->w, l->trained, learning_rate, n->spec.weight_decay);
     else
-        optim_ridge(l->dw, l->w, count, n->spec.weight_decay);
+        optim_ridge(l->dw, l->w, l->trained, n->spec.weight_decay);
 }
 
 void nn_net_step(struct nn_net *n, float learning_rate)
@@ -459,7 +459,7 @@ void nn_net_step(struct nn_net *n, float learning_rate)
     n->steps++;
     for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         struct nn_layer *l = &n->layer[i];
-        const size_t count = nn_layer_params(l);
+        const size_t count = l->trained;
 
         if (n->spec.weight_decay > 0.0F)
             weigh_down(n, l, learning_rate);
@@ -469,6 +469,8 @@ void nn_net_step(struct nn_net *n, float learning_rate)
         case NN_ADAM:
         case NN_ADAMW: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
         }
+        if (l->kind != NULL && l->kind->settle != NULL)
+            l->kind->settle(l, n->rows);
     }
 }
 
@@ -504,7 +506,7 @@ void nn_net_pull(struct nn_net *n, const float *anchor, float mu)
         struct nn_layer *l = &n->layer[i];
         const size_t count = nn_layer_params(l);
 
-        optim_pull(l->dw, l->w, anchor, count, mu);
+        optim_pull(l->dw, l->w, anchor, l->trained, mu);
         anchor += count;
     }
 }

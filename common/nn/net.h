@@ -46,6 +46,7 @@ enum nn_kind {
     NN_LSTM,
     NN_GRU,
     NN_ADD,
+    NN_BATCH_NORM,
     NN_EMBEDDING,
     NN_KINDS
 };
@@ -115,8 +116,10 @@ enum { NN_MODULE_BYTES = 32 };
 struct nn_layer {
     const struct layer_kind *kind; /* NULL: of a table, which computes nothing */
     struct nn_layer_spec spec;
+    size_t came;                 /* values of a row of what comes in */
     uint32_t in, out;            /* of its product: y = x W, x being rows x in */
     size_t params;               /* in x out weights, and what is behind them */
+    size_t trained;              /* so many of them, the first, are the optimiser's */
     char torch[NN_MODULE_BYTES]; /* what PyTorch calls it (module.h) */
     size_t width;                /* values of a row of y */
     enum nn_act act;
@@ -199,6 +202,7 @@ struct nn_layer *nn_net_table(struct nn_net *n);
 
 /* All blocks' parameters in order: of each its w (row major), then its b. */
 size_t nn_spec_params(const struct nn_spec *spec);
+size_t nn_spec_layer_params(const struct nn_spec *spec, size_t i); /* of block i */
 void nn_net_copy_params(const struct nn_net *n, float *out);
 void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser stays as it is */
 

@@ -202,9 +202,11 @@ static enum status pool(struct stack *s, const struct config_layer *item)
     return window(s, &of, 0);
 }
 
-static enum status group_norm(struct stack *s, const struct config_layer *item)
+static enum status norm(struct stack *s, const struct config_layer *item)
 {
-    struct nn_layer_spec of = {.kind = NN_GROUP_NORM, .groups = item->argument[0]};
+    const bool batch = item->word == LAYERS_BATCHNORM;
+    struct nn_layer_spec of = {.kind = batch ? NN_BATCH_NORM : NN_GROUP_NORM,
+                               .groups = batch ? 1 : item->argument[0]};
     const enum status st = want_shape(s);
     char takes[64];
 
@@ -352,7 +354,8 @@ static enum status add_item(struct stack *s, const struct config_layer *item)
     case LAYERS_MAXPOOL:
     case LAYERS_AVGPOOL:
     case LAYERS_GLOBALPOOL: return pool(s, item);
-    case LAYERS_GROUPNORM: return group_norm(s, item);
+    case LAYERS_GROUPNORM:
+    case LAYERS_BATCHNORM: return norm(s, item);
     case LAYERS_LSTM:
     case LAYERS_GRU: return memory(s, item);
     case LAYERS_RESIDUAL: return residual(s);

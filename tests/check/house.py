@@ -166,9 +166,11 @@ TESTED_BY = {
         'gauss/test_gauss_kernel': ('common/gauss/gauss_avx512.c',),
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_layer': tuple(f'common/nn/{name}.c' for name in
-                               ('activation', 'add', 'conv', 'group_norm', 'gru', 'lstm', 'memory', 'pool', 'turn', 'window')),
+                               ('activation', 'add', 'batch_norm', 'conv', 'group_norm', 'gru', 'lstm', 'memory',
+                                'norm', 'pool', 'turn', 'window')),
         'nn/test_layers_golden': ('common/nn/module.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
+        'onnx/test_onnx': ('common/onnx/draft.c', 'common/onnx/layers.c'),
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),
         'privacy/test_ledger': ('common/privacy/ledger_counts.c', 'common/privacy/ledger_print.c'),
         'privacy/test_ledger_mechanism': ('common/privacy/ledger_words.c',),

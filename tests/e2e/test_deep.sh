@@ -50,6 +50,7 @@ layers='[{conv2d: {out: 8, kernel: 3, padding: 1}}, {groupnorm: 2}, relu, {maxpo
 layers="$layers"' {conv2d: {out: 8, kernel: 3}}, relu, globalpool, flatten]'
 cnn='[{conv2d: {out: 16, kernel: 3, padding: 1}}, relu, {maxpool: 2}, {conv2d: {out: 32, kernel: 3, padding: 1}},'
 cnn="$cnn"' relu, {maxpool: 2}, flatten, 64]'
+batch='[{conv2d: {out: 8, kernel: 3}}, batchnorm, relu, {conv2d: {out: 8, kernel: 3}}, relu, globalpool, flatten]'
 shape='--party *:data.shape=[2,8,8]'
 set -f # the star is the cluster's
 
@@ -65,8 +66,9 @@ expect 0 '128 (turn) -> 512 (conv) -> 512 (group_norm)' 'a package says what its
     "$vfl" models --state deep/party-1 show
 expect 0 '' 'and predicts' "$vfl" predict --quiet --run deep --data x.npy --out deep.csv
 same 501 "$(wc -l <deep.csv)" 'every row'
-expect 2 'of the kind turn, which an ONNX file of this program does not have' 'there is no graph of it' \
-    "$vfl" models --state deep/party-1 export --onnx deep.onnx
+expect 0 '' 'its graph is written' "$vfl" models --state deep/party-1 export --onnx deep.onnx
+expect 0 'Conv .*InstanceNormalization .*MaxPool .*AveragePool' 'and says what its layers are' \
+    /usr/bin/python3 "$root/tests/lib/onnx_run.py" show deep.onnx
 
 # --- weights are for no other layers ---
 
@@ -100,6 +102,16 @@ expect 0 '' 'a preset' run preset $shape --party '*:model.preset=cnn' --set trai
 expect 0 '' 'the same, aloud' run aloud $shape --set training.epochs=2 --party "*:model.layers=$cnn"
 same "$(digest preset)" "$(digest aloud)" 'are one model'
 
+# --- each record cut by itself, and batches by their own moments ---
+
+# shellcheck disable=SC2086 # words
+expect 0 '' 'convolutions under dp' run dp $shape --party '*:model.preset=cnn' --party '*:model.train=dp' \
+    --party '*:model.noise=1' --set training.epochs=1
+# shellcheck disable=SC2086 # words
+expect 0 '' 'moments of batches' run batch $shape --party "*:model.layers=$batch" --set protocol.encoding=fixed \
+    --set training.learning_rate=0.01
+holds batch 'S["status"] == "completed" and S["test"]["accuracy"] > 0.8' 'learn it, too'
+
 # --- what does not fit ---
 
 # shellcheck disable=SC2317 # called by expect
@@ -123,8 +135,12 @@ expect 2 'item 1, conv2d: it takes an image or a series (data.shape), and' 'a pr
 rm -rf no
 expect 2 'data.shape: a polynomial bottom' 'a shape of a polynomial' \
     refused --party '*:model.polynomial.degree=2' --party '*:model.layers=[]'
-expect 2 'model.train: dp does not know what one record does to a layer of the kind conv' 'dp' \
-    refused --party '*:model.preset=cnn' --party '*:model.train=dp' --party '*:model.noise=1'
+expect 2 'model.train: dp does not know what one record does to a layer of the kind batch_norm' 'dp' \
+    refused --party "*:model.layers=$batch" --party '*:model.train=dp' --party '*:model.noise=1'
+expect 2 'batch_norm makes what is released of a record hang on the others of its batch' 'noise beside it' \
+    refused --party "*:model.layers=$batch" --set protocol.encoding=pbm
+expect 2 'item 4, add: it takes twice the same, of which one is \[C, H, W\] = \[2, 8, 8\]' 'two ways that do not meet' \
+    refused --party '*:model.layers=[residual, {conv2d: {out: 4, kernel: 3}}, relu, add, flatten]'
 expect 2 'must be a layer whose kernel is a whole number in \[1, 255\]' 'a kernel of nothing' \
     refused --party '*:model.layers=[{conv2d: {out: 4, kernel: 0}}]'
 expect 2 'must be a layer: a number of units, or one of conv2d' 'a word that is none' \

@@ -3,9 +3,10 @@
 
     /usr/bin/python3 tests/golden/gen_torch.py > tests/golden/torch.json    # python3-torch
 
-Of each net: its inputs, its first weights (rounded to float32, by PyTorch's names), what comes out
-of them, weights after one step and after ten of plain SGD on half the squared distance from the
-targets, and the ten losses.  tests/unit/nn/test_layers_golden.c has the same nets.
+Of each net: its inputs, its first weights (rounded to float32, by PyTorch's names, running moments
+among them), what comes out of them in evaluation, weights after one step and after ten of plain SGD
+on half the squared distance from the targets, the ten losses, and what comes out then.
+tests/unit/nn/test_layers_golden.c has the same nets.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -47,6 +48,10 @@ NETS = {
     "series": ((10, 3), 2, lambda x: x.transpose(1, 2), lambda: nn.Sequential(
         nn.Conv1d(3, 4, 5, stride=2, padding=2), nn.Sigmoid(), nn.GroupNorm(1, 4),
         nn.MaxPool1d(3, stride=2, padding=1), nn.Flatten(), nn.Linear(12, 2), nn.Tanh())),
+    "batch": ((2, 4, 3), 2, lambda x: x, lambda: nn.Sequential(
+        nn.Conv2d(2, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(),
+        nn.Conv2d(4, 3, 3, stride=2, padding=1), nn.BatchNorm2d(3), nn.Tanh(),
+        nn.Flatten(), nn.Linear(12, 2), nn.Tanh())),
     "memory": ((6, 3), 2, lambda x: x, lambda: nn.Sequential(
         memory(nn.LSTM, 3, 4, True), memory(nn.LSTM, 4, 5, False), nn.Linear(5, 2))),
     "unrolled": ((6, 3), 2, lambda x: x, lambda: nn.Sequential(
@@ -77,13 +82,14 @@ def case(shape, outputs, turn, make):
     torch.manual_seed(SEED)
     net = make()
     x, target = single(torch.randn(ROWS, *shape)), single(torch.randn(ROWS, outputs))
+    state = {n: p for n, p in net.state_dict().items() if "num_batches" not in n}
     with torch.no_grad():
-        for p in net.parameters():
+        for p in state.values():
             p.copy_(single(p + 0.1 * torch.randn_like(p)))
-    tensors = [{"name": n, "shape": list(p.shape), "values": flat(p)}
-               for n, p in net.named_parameters()]
+    tensors = [{"name": n, "shape": list(p.shape), "values": flat(p)} for n, p in state.items()]
     sgd, losses = torch.optim.SGD(net.parameters(), lr=RATE), []
-    y = flat(net(turn(x)))
+    y = flat(net.eval()(turn(x)))
+    net.train()
     for step in range(STEPS):
         sgd.zero_grad()
         loss = 0.5 * ((net(turn(x)) - target) ** 2).sum()
@@ -91,9 +97,10 @@ def case(shape, outputs, turn, make):
         sgd.step()
         losses.append(loss.item())
         if step == 0 or step == STEPS - 1:
-            for t, p in zip(tensors, net.parameters()):
+            for t, p in zip(tensors, state.values()):
                 t["one" if step == 0 else "ten"] = flat(p)
-    return {"x": flat(x), "target": flat(target), "y": y, "losses": losses, "tensors": tensors}
+    return {"x": flat(x), "target": flat(target), "y": y, "losses": losses, "tensors": tensors,
+            "shown": flat(net.eval()(turn(x)))}
 
 
 print(json.dumps({name: case(*of) for name, of in NETS.items()}, separators=(",", ":")))

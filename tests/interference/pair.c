@@ -176,8 +176,6 @@ static void draw_parties(struct pair *p, struct dice *d)
         draw_bottom(&p->bottom[i], d);
         if (p->plan.training.releases == RELEASES_ONCE && dice_percent(d, 97))
             p->bottom[i].train = TRAIN_FROZEN;
-        if (p->deep && p->bottom[i].train == TRAIN_DP && dice_percent(&deep, 95))
-            p->bottom[i].train = TRAIN_RAW; /* dp is refused */
     }
     p->victim = (uint32_t)dice_between(d, 0, p->options.parties - 1);
     p->columns = dice_percent(d, 30);

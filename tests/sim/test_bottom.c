@@ -215,29 +215,31 @@ static void test_a_shape_or_a_size_that_is_none_is_said_here_alone(void **state)
     assert_int_equal(status_kind(err.status), STATUS_KIND_LOCAL);
 }
 
-static void test_dp_takes_the_layers_alone_that_it_knows_a_norm_of(void **state)
+static void test_dp_takes_every_layer_but_those_that_mix_rows(void **state)
 {
     static const struct plan_widths image = {3, {1, 4, 4}}, series = {2, {4, 4}};
     static const struct {
         const struct plan_widths *shape;
         const char *item[4];
-        bool knows;
+        bool takes;
     } lists[] = {
         {&image, {"16", NULL}, true},
         {&image, {"relu", "16", NULL}, true},
         {&image, {"maxpool 2", "flatten", NULL}, true},
         {&image, {"avgpool 2", "flatten", "8", NULL}, true},
         {&image, {"residual", "16", "add", NULL}, true},
-        {&image, {"conv2d out=2 kernel=1", "flatten", NULL}, false},
-        {&image, {"groupnorm 1", "flatten", NULL}, false},
-        {&series, {"conv1d out=2 kernel=1", "flatten", NULL}, false},
-        {&series, {"lstm 3", NULL}, false},
-        {&series, {"gru 3", NULL}, false},
+        {&image, {"conv2d out=2 kernel=1", "flatten", NULL}, true},
+        {&image, {"groupnorm 1", "flatten", NULL}, true},
+        {&series, {"conv1d out=2 kernel=1", "flatten", NULL}, true},
+        {&series, {"lstm 3", NULL}, true},
+        {&series, {"gru 3", NULL}, true},
+        {&image, {"batchnorm", "flatten", NULL}, false},
     };
     bool seen[NN_KINDS] = {[NN_POLYNOMIAL] = true, [NN_EMBEDDING] = true}; /* of no list */
 
     (void)state;
     config.noise = 1;
+    plan.protocol.encoding = ENCODING_FIXED;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct error err = {0};
         struct nn_spec spec;
@@ -250,8 +252,8 @@ static void test_dp_takes_the_layers_alone_that_it_knows_a_norm_of(void **state)
             seen[spec.layer[k].kind] = true;
         config.train = TRAIN_DP;
         assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err),
-                         lists[i].knows ? STATUS_OK : STATUS_CONFIG);
-        if (!lists[i].knows)
+                         lists[i].takes ? STATUS_OK : STATUS_CONFIG);
+        if (!lists[i].takes)
             assert_string_equal(err.text, "model.train: not with the layers of this bottom");
     }
     for (size_t k = 0; k < NN_KINDS; k++)
@@ -259,6 +261,44 @@ static void test_dp_takes_the_layers_alone_that_it_knows_a_norm_of(void **state)
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, set_up)
+
+/* A layer that mixes rows: only where no claim is made for one of them, or by what it has. */
+static void test_batches_are_not_mixed_where_records_are_hidden(void **state)
+{
+    static const struct {
+        enum config_train train;
+        enum plan_encoding encoding;
+        enum status status;
+    } of[] = {
+        {TRAIN_RAW, ENCODING_FIXED, STATUS_OK},    {TRAIN_RAW, ENCODING_FLOAT32, STATUS_OK},
+        {TRAIN_RAW, ENCODING_PBM, STATUS_CONFIG},  {TRAIN_RAW, ENCODING_GAUSSIAN, STATUS_CONFIG},
+        {TRAIN_DP, ENCODING_FIXED, STATUS_CONFIG}, {TRAIN_DP, ENCODING_PBM, STATUS_CONFIG},
+        {TRAIN_FROZEN, ENCODING_PBM, STATUS_OK},   {TRAIN_FROZEN, ENCODING_FIXED, STATUS_OK},
+    };
+    float h[(BATCH + ROWS) * WIDTH], x[ROWS * COLS];
+
+    (void)state;
+    config.degree = 0;
+    config.noise = config.clip = 1;
+    config.shape = (struct plan_widths){3, {1, 1, COLS}};
+    config.layers = (struct config_layers){2, {{LAYERS_BATCHNORM, {0}}, {LAYERS_FLATTEN, {0}}}};
+    memcpy(x, values, sizeof x);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct error err = {0};
+
+        config.train = of[i].train;
+        plan.protocol.encoding = of[i].encoding;
+        assert_int_equal(party_bottom_check(&config, &plan, COLS, NULL, &err), of[i].status);
+        if (of[i].status != STATUS_OK)
+            continue;
+        start();
+        embed(x, h);
+        /* Row 0 is the first of the batch and of all. */
+        assert_int_equal(memcmp(h, h + BATCH * WIDTH, WIDTH * sizeof *h) == 0,
+                         config.train == TRAIN_FROZEN);
+        party_bottom_deinit(&bottom);
+    }
+}
 
 int main(void)
 {
@@ -270,7 +310,8 @@ int main(void)
         TEST(test_embeddings_beyond_the_clip_are_counted_where_they_are_cut_off),
         TEST(test_fedvs_takes_polynomials_only),
         TEST(test_a_shape_or_a_size_that_is_none_is_said_here_alone),
-        TEST(test_dp_takes_the_layers_alone_that_it_knows_a_norm_of),
+        TEST(test_dp_takes_every_layer_but_those_that_mix_rows),
+        TEST(test_batches_are_not_mixed_where_records_are_hidden),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

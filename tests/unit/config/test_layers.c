@@ -101,6 +101,9 @@ static void test_a_preset_is_its_layers(void **state)
     layers_of_preset(&cnn, PRESET_CNN);
     assert_int_equal(load("model.preset=cnn", &err), STATUS_OK);
     assert_memory_equal(&cnn, &party.layers, sizeof cnn);
+    layers_of_preset(&cnn, PRESET_RESNET18);
+    assert_int_equal(load("model.preset=resnet18", &err), STATUS_OK);
+    assert_memory_equal(&cnn, &party.layers, sizeof cnn);
     assert_int_equal(load("model.preset=none", &err), STATUS_OK);
     assert_int_equal(party.layers.n, 1);
 }
@@ -131,6 +134,7 @@ static void test_every_word_is_read_back_as_it_was_printed(void **state)
         "{avgpool: 2}",
         "globalpool",
         "{groupnorm: 4}",
+        "batchnorm",
         "{lstm: {units: 5, whole: 1}}",
         "{gru: 3}",
         "residual",

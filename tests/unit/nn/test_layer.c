@@ -8,6 +8,7 @@
 
 #include "common/base/mem.h"
 #include "common/nn/backward.h"
+#include "common/nn/dpsum.h"
 #include "tests/unit/nn/sample.h"
 
 #include <float.h>
@@ -19,7 +20,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { ROWS = 4, BROKEN = 2, VALUES_MAX = 320, PARAMS_MAX = 512 };
+enum { ROWS = 4, BROKEN = 2, VALUES_MAX = 320, PARAMS_MAX = 512, DOUBLES_MAX = 8192 };
 
 #define SHAPE(c, h, w) .shape = {c, h, w}
 #define ADD(summand)                                                                               \
@@ -62,6 +63,8 @@ static const struct sample SAMPLES[] = {
      IMAGE(GROUP_NORM, NONE, 3 * 4 * 6, 3 * 4 * 6, SHAPE(6, 3, 4), .groups = 3, .degree = 0)},
     {"group_norm",
      IMAGE(GROUP_NORM, TANH, 2 * 2 * 4, 2 * 2 * 4, SHAPE(4, 2, 2), .groups = 1, .degree = 0)},
+    {"batch_norm", IMAGE(BATCH_NORM, NONE, 3 * 2 * 4, 3 * 2 * 4, SHAPE(4, 3, 2))},
+    {"batch_norm", IMAGE(BATCH_NORM, SIGMOID, 5, 5, SHAPE(5, 1, 1))},
     {"lstm", IMAGE(LSTM, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
     {"lstm", IMAGE(LSTM, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
     {"gru", IMAGE(GRU, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
@@ -92,6 +95,18 @@ struct trial {
     float x[ROWS * VALUES_MAX], dy[ROWS * VALUES_MAX], dx[ROWS * VALUES_MAX], p[PARAMS_MAX];
 };
 
+/* The layer that the sample is of. */
+static const struct nn_layer *layer(const struct trial *t)
+{
+    return &t->net.layer[t->net.spec.layers - 1];
+}
+
+/* But for running moments, which are the last parameters of its only layer. */
+static size_t trained(const struct trial *t)
+{
+    return t->params - (nn_layer_params(layer(t)) - layer(t)->trained);
+}
+
 static void open_trial(struct trial *t, const struct sample *of)
 {
     struct nn_spec spec = of->spec;
@@ -114,18 +129,14 @@ static void open_trial(struct trial *t, const struct sample *of)
             (float)(i % (spec.embedded.of[i % spec.embedded.n].levels + 1));
     sample_fill(t->dy, ROWS * t->out, 1.0F, &seed);
     sample_fill(t->p, t->params, 0.7F, &seed);
+    for (size_t i = trained(t); i < t->params; i++) /* variances are not negative */
+        t->p[i] = 0.1F + fabsf(t->p[i]);
     nn_net_set_params(&t->net, t->p);
 }
 
 static void close_trial(struct trial *t)
 {
     arena_deinit(&t->arena);
-}
-
-/* The layer that the sample is of. */
-static const struct nn_layer *layer(const struct trial *t)
-{
-    return &t->net.layer[t->net.spec.layers - 1];
 }
 
 static void copy_gradients(const struct trial *t, float *out)
@@ -138,14 +149,14 @@ static void copy_gradients(const struct trial *t, float *out)
 
 static void backward(struct trial *t, uint32_t rows)
 {
-    nn_net_forward(&t->net, t->x, rows);
+    nn_net_forward_masked(&t->net, t->x, rows);
     nn_net_backward(&t->net, layer(t)->kind->no_dx ? NULL : t->dx, t->dy);
 }
 
 /* <dy, y> */
 static double loss(struct trial *t)
 {
-    const float *y = nn_net_forward(&t->net, t->x, ROWS);
+    const float *y = nn_net_forward_masked(&t->net, t->x, ROWS);
     double sum = 0;
 
     for (size_t i = 0; i < ROWS * t->out; i++)
@@ -197,7 +208,7 @@ static void test_backward_is_the_gradient_of_forward(void **state)
         backward(&t, ROWS);
         copy_gradients(&t, gradients);
         memcpy(dx, t.dx, sizeof dx);
-        for (size_t i = 0; i < t.params; i++)
+        for (size_t i = 0; i < trained(&t); i++)
             assert_true(sample_close((double)gradients[i], difference(&t, &t.p[i]), 2e-3, 2e-3));
         for (size_t i = 0; i < ROWS * t.in && !layer(&t)->kind->no_dx; i++)
             assert_true(sample_close((double)dx[i], difference(&t, &t.x[i]), 2e-3, 2e-3));
@@ -205,54 +216,113 @@ static void test_backward_is_the_gradient_of_forward(void **state)
     }
 }
 
-/* Which dp rests on (dpsgd.h). */
+/* Row 0 makes way for the next one. */
+static void drop_row(struct trial *t)
+{
+    memmove(t->x, t->x + t->in, t->in * (ROWS - 1) * sizeof *t->x);
+    memmove(t->dy, t->dy + t->out, t->out * (ROWS - 1) * sizeof *t->dy);
+}
+
+/* Which dp rests on (dpsgd.h): each row's norm, and what is added of it, are those of a batch of
+ * that row alone. */
 static void test_the_norm_of_a_row_is_that_of_its_own_gradient(void **state)
 {
+    static const double factor[ROWS] = {1, 0.25, 0, 0.75};
+
     (void)state;
     for (size_t s = 0; s < SAMPLES_N; s++) {
-        double norm[ROWS];
+        double memory[DOUBLES_MAX], norm[ROWS], want[PARAMS_MAX] = {0};
+        struct dpsum sum;
         struct trial t;
 
-        if (layer_without_norm(&SAMPLES[s].spec) != NULL || SAMPLES[s].spec.layers > 1)
+        if (layer_that_mixes(&SAMPLES[s].spec) != NULL)
             continue;
         open_trial(&t, &SAMPLES[s]);
-        if (t.params == 0) {
-            close_trial(&t);
-            continue;
-        }
-        backward(&t, ROWS);
-        for (size_t r = 0; r < ROWS; r++)
-            norm[r] = layer(&t)->kind->norm2(layer(&t), r);
+        assert_true(dpsum_doubles(&t.net.spec) <= DOUBLES_MAX);
+        dpsum_init(&sum, &t.net.spec, memory);
+        nn_net_forward_masked(&t.net, t.x, ROWS);
+        backward_deltas(&t.net, NULL, t.dy);
+        dpsum_begin(&sum);
         for (size_t r = 0; r < ROWS; r++) {
+            norm[r] = dpsum_norm2(&sum, &t.net, r);
+            dpsum_add_row(&sum, &t.net, factor[r]);
+        }
+        dpsum_add(&sum, &t.net, factor);
+        for (size_t r = 0; r < ROWS; r++, drop_row(&t)) {
+            float gradients[PARAMS_MAX];
             double own = 0;
 
-            memmove(t.x, t.x + (r > 0 ? t.in : 0), t.in * (ROWS - r) * sizeof *t.x);
-            memmove(t.dy, t.dy + (r > 0 ? t.out : 0), t.out * (ROWS - r) * sizeof *t.dy);
             backward(&t, 1);
-            for (size_t i = 0; i < t.params; i++)
-                own += (double)layer(&t)->dw[i] * (double)layer(&t)->dw[i];
+            copy_gradients(&t, gradients);
+            for (size_t i = 0; i < t.params; i++) {
+                own += (double)gradients[i] * (double)gradients[i];
+                want[i] += factor[r] * (double)gradients[i];
+            }
             assert_true(sample_close(norm[r], own, 1e-5, 1e-9));
         }
+        for (size_t i = 0; i < t.params; i++)
+            assert_true(sample_close(sum.sum[i], want[i], 1e-5, 1e-6));
         close_trial(&t);
     }
 }
 
-/* A batch mixes nothing: or one record would be in what is released of another. */
+/* Which rows of a batch give something else when row 2 changes. */
+static void assert_changed(struct trial *t,
+                           const float *(*forward)(struct nn_net *, const float *, uint32_t),
+                           bool others)
+{
+    float y[ROWS * VALUES_MAX], x[ROWS * VALUES_MAX];
+
+    memcpy(x, t->x, sizeof x);
+    memcpy(y, forward(&t->net, t->x, ROWS), ROWS * t->out * sizeof *y);
+    for (size_t i = 0; i < t->in; i++)
+        t->x[2 * t->in + i] += 0.5F;
+    forward(&t->net, t->x, ROWS);
+    for (size_t r = 0; r < ROWS; r++)
+        assert_true((memcmp(y + r * t->out, layer(t)->y + r * t->out, t->out * sizeof *y) != 0) ==
+                    (r == 2 || others));
+    memcpy(t->x, x, sizeof x);
+}
+
+/* A batch mixes nothing, or one record would be in what is released of another; but where a kind
+ * says so, and then in steps alone. */
 static void test_what_a_row_gives_hangs_on_that_row_alone(void **state)
 {
     (void)state;
     for (size_t s = 0; s < SAMPLES_N; s++) {
-        float y[ROWS * VALUES_MAX];
         struct trial t;
 
         open_trial(&t, &SAMPLES[s]);
-        memcpy(y, nn_net_forward(&t.net, t.x, ROWS), ROWS * t.out * sizeof *y);
-        for (size_t i = 0; i < t.in; i++)
-            t.x[2 * t.in + i] += 0.5F;
+        assert_changed(&t, nn_net_forward, false);
+        assert_changed(&t, nn_net_forward_masked, layer(&t)->kind->mixes);
+        assert_int_equal(layer(&t)->kind->mixes, layer_that_mixes(&t.net.spec) != NULL);
+        close_trial(&t);
+    }
+}
+
+/* What no optimiser steps has no decay either, and goes nowhere without a batch. */
+static void test_running_parameters_follow_batches_alone(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        float before[PARAMS_MAX];
+        struct trial t;
+        size_t n;
+
+        open_trial(&t, &SAMPLES[s]);
+        n = trained(&t);
+        t.net.spec.weight_decay = 0.5F;
+        nn_net_copy_params(&t.net, before);
         nn_net_forward(&t.net, t.x, ROWS);
-        for (size_t r = 0; r < ROWS; r++)
-            assert_true((memcmp(y + r * t.out, layer(&t)->y + r * t.out, t.out * sizeof *y) == 0) ==
-                        (r != 2));
+        nn_net_backward(&t.net, NULL, t.dy);
+        nn_net_step(&t.net, 0.1F);
+        nn_net_copy_params(&t.net, t.p);
+        assert_memory_equal(before + n, t.p + n, (t.params - n) * sizeof *before);
+        backward(&t, ROWS);
+        nn_net_step(&t.net, 0.1F);
+        nn_net_copy_params(&t.net, t.p);
+        for (size_t i = n; i < t.params; i++)
+            assert_true(before[i] < t.p[i] || before[i] > t.p[i]);
         close_trial(&t);
     }
 }
@@ -287,6 +357,8 @@ static void test_a_record_whose_pass_is_not_finite_adds_exactly_nothing(void **s
         float want[PARAMS_MAX];
         struct trial t;
 
+        if (layer_that_mixes(&SAMPLES[s].spec) != NULL) /* it spoils its batch */
+            continue;
         open_trial(&t, &SAMPLES[s]);
         for (size_t i = 0; i < t.params; i++)
             t.p[i] *= 8;
@@ -316,6 +388,8 @@ static void test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing(void
         float want[PARAMS_MAX];
         struct trial t;
 
+        if (layer_that_mixes(&SAMPLES[k / 3].spec) != NULL)
+            continue;
         open_trial(&t, &SAMPLES[k / 3]);
         without_the_record(&t, want);
         for (size_t i = 0; i < t.out; i++)
@@ -375,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_a_record_whose_pass_is_not_finite_adds_exactly_nothing),
         cmocka_unit_test(test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing),
         cmocka_unit_test(test_each_value_that_a_layer_makes_is_counted_as_work),
+        cmocka_unit_test(test_running_parameters_follow_batches_alone),
         cmocka_unit_test(test_its_tensors_are_all_of_its_parameters_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

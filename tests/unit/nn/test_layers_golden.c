@@ -187,7 +187,7 @@ static void train(const char *name, const struct nn_spec *spec)
     assert_int_equal(sample_floats(losses, STEPS, json_object_get(t.of, "losses")), STEPS);
     assert_near(nn_net_forward(&t.net, t.x, ROWS), t.y, values);
     for (size_t step = 0; step < STEPS; step++) {
-        const float *y = nn_net_forward(&t.net, t.x, ROWS);
+        const float *y = nn_net_forward_masked(&t.net, t.x, ROWS);
         double loss = 0;
 
         for (size_t i = 0; i < values; i++) {
@@ -201,6 +201,8 @@ static void train(const char *name, const struct nn_spec *spec)
             assert_weights(&t, "one");
     }
     assert_weights(&t, "ten");
+    sample_floats(t.y, VALUES_MAX, json_object_get(t.of, "shown"));
+    assert_near(nn_net_forward(&t.net, t.x, ROWS), t.y, values);
     close_trial(&t);
 }
 
@@ -261,6 +263,34 @@ static struct nn_spec blocks(void)
     s.layer[10] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {4, 3, 2}, .flattens = true};
     s.act[11] = NN_ACT_TANH;
     return s;
+}
+
+static struct nn_spec batches(void)
+{
+    struct nn_spec s = {.layers = 7,
+                        .width = {24, 24, 48, 48, 12, 12, 12, 2},
+                        .act = {0, 0, NN_ACT_RELU, 0, NN_ACT_TANH, 0, NN_ACT_TANH},
+                        .out_scale = 1,
+                        .rows_max = ROWS};
+
+    s.layer[0] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {2, 4, 3}};
+    s.layer[1] = (struct nn_layer_spec){
+        .kind = NN_CONV, .shape = {2, 4, 3}, .window = WINDOW(3, 1, 1), .groups = 1, .bare = 1};
+    s.layer[2] = (struct nn_layer_spec){.kind = NN_BATCH_NORM, .shape = {4, 4, 3}};
+    s.layer[3] = (struct nn_layer_spec){
+        .kind = NN_CONV, .shape = {4, 4, 3}, .window = WINDOW(3, 2, 1), .groups = 1};
+    s.layer[4] = (struct nn_layer_spec){.kind = NN_BATCH_NORM, .shape = {3, 2, 2}};
+    s.layer[5] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {3, 2, 2}, .flattens = true};
+    return s;
+}
+
+/* In evaluation, too: before the steps and after them. */
+static void test_a_net_of_batches_is_that_of_pytorch(void **state)
+{
+    const struct nn_spec spec = batches();
+
+    (void)state;
+    train("batch", &spec);
 }
 
 static void test_a_net_of_images_is_that_of_pytorch(void **state)
@@ -333,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_net_of_images_is_that_of_pytorch),
         cmocka_unit_test(test_a_net_of_series_is_that_of_pytorch),
+        cmocka_unit_test(test_a_net_of_batches_is_that_of_pytorch),
         cmocka_unit_test(test_a_net_of_blocks_is_that_of_pytorch),
         cmocka_unit_test(test_a_net_of_memories_is_that_of_pytorch),
         cmocka_unit_test(test_a_series_that_is_flattened_is_that_of_pytorch),
