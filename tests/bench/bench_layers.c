@@ -23,7 +23,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { STAGE_ROWS = 32, SERIES_ROWS = 64, SERIES_STEPS = 48, SERIES_VALUES = 76, SERIES_UNITS = 128 };
+enum { STAGE_ROWS = 32, SERIES_ROWS = 64 };
+enum { SERIES_STEPS = 48, SERIES_VALUES = 76, SERIES_UNITS = 128 };
 
 struct bench_case {
     const char *name;
@@ -32,9 +33,12 @@ struct bench_case {
 };
 
 static const struct bench_case CASES[] = {
-    {"conv-64", STAGE_ROWS, 64, 32, PRESET_NONE},   {"conv-128", STAGE_ROWS, 128, 16, PRESET_NONE},
-    {"conv-256", STAGE_ROWS, 256, 8, PRESET_NONE},  {"conv-512", STAGE_ROWS, 512, 4, PRESET_NONE},
-    {"lstm", SERIES_ROWS, SERIES_VALUES, 0, PRESET_NONE}, {"cnn", STAGE_ROWS, 3, 32, PRESET_CNN},
+    {"conv-64", STAGE_ROWS, 64, 32, PRESET_NONE},
+    {"conv-128", STAGE_ROWS, 128, 16, PRESET_NONE},
+    {"conv-256", STAGE_ROWS, 256, 8, PRESET_NONE},
+    {"conv-512", STAGE_ROWS, 512, 4, PRESET_NONE},
+    {"lstm", SERIES_ROWS, SERIES_VALUES, 0, PRESET_NONE},
+    {"cnn", STAGE_ROWS, 3, 32, PRESET_CNN},
 };
 enum { CASES_N = sizeof CASES / sizeof *CASES, EMBEDDING = 16 };
 
@@ -47,9 +51,8 @@ static struct nn_spec spec_of(const struct bench_case *c)
     if (c->side == 0) {
         s.width[0] = SERIES_STEPS * SERIES_VALUES;
         s.width[1] = SERIES_UNITS;
-        s.layer[0] = (struct nn_layer_spec){.kind = NN_LSTM,
-                                            .shape = {SERIES_VALUES, 1, SERIES_STEPS},
-                                            .units = SERIES_UNITS};
+        s.layer[0] = (struct nn_layer_spec){
+            .kind = NN_LSTM, .shape = {SERIES_VALUES, 1, SERIES_STEPS}, .units = SERIES_UNITS};
         return s;
     }
     s.width[0] = s.width[1] = c->channels * c->side * c->side;

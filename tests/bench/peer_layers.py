@@ -35,7 +35,8 @@ CASES = {
     "lstm": (64, lambda: Last(76, 128, batch_first=True), (48, 76), True),
     "cnn": (32, lambda: nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
-        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 64, 64), nn.ReLU(), nn.Linear(64, EMBEDDING)), (3, 32, 32), False),
+        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 64, 64), nn.ReLU(), nn.Linear(64, EMBEDDING)),
+     (3, 32, 32), False),
 }
 
 
