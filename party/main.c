@@ -16,6 +16,7 @@
 #include "party/predicted.h"
 #include "party/price.h"
 #include "party/statement.h"
+#include "party/train/layers.h"
 
 #include <stdio.h>
 
@@ -130,10 +131,23 @@ static enum status print_lacks(const struct table *t, const char *what, struct b
                             n, t->rows, what);
 }
 
+/* Whether model.layers and data.shape are a bottom is told before data is read, and before others
+ * are. */
+static enum status read_inputs(struct party_inputs *in, bool looks, struct error *err)
+{
+    enum status s = party_layers_check(&in->config, 0, NULL, err);
+
+    if (s == STATUS_OK)
+        s = party_inputs_read(in, looks, err);
+    return s == STATUS_OK
+               ? party_layers_check(&in->config, (uint32_t)in->train.cols, &in->schema, err)
+               : s;
+}
+
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
-    enum status s = party_inputs_read(in, true, err);
+    enum status s = read_inputs(in, true, err);
 
     if (s != STATUS_OK)
         return s;
@@ -287,7 +301,7 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
     if (o->own_value[OWN_PREDICT] != NULL)
         s = read_predicted(o, in, err);
     else
-        s = party_inputs_read(in, false, err);
+        s = read_inputs(in, false, err);
     if (s == STATUS_OK && in->config.stand)
         s = party_inputs_listed(in, false, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;

@@ -278,10 +278,11 @@ static enum status read_persons(struct party_inputs *in, struct error *err)
 /* The rows decide what columns are and which features they make, unless something that others see
  * or claims for single records hang on it: then there is nothing to decide, and all are numbers.
  * Others see how many features there are where a plan can be refused for it: weights that were
- * loaded may not fit, and a bottom under dp may be too large for its noise (threats G1). */
-static bool rows_may_decide(const struct config_party *c)
+ * loaded may not fit, nor may data.shape, and a bottom under dp may be too large for its noise
+ * (threats G1). */
+bool party_rows_may_decide(const struct config_party *c)
 {
-    return c->degree == 0 && c->load[0] == 0 && c->train != TRAIN_DP &&
+    return c->degree == 0 && c->load[0] == 0 && c->shape.n == 0 && c->train != TRAIN_DP &&
            (c->train == TRAIN_RAW || strcmp(c->scale, "fit") == 0);
 }
 
@@ -328,7 +329,7 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
                          "which of these are here");
     if (in->schema.dp)
         return drawn_begin(&in->fitted.drawn, c, &in->schema, err);
-    if (in->schema.given || rows_may_decide(c))
+    if (in->schema.given || party_rows_may_decide(c))
         return STATUS_OK;
     return error_set(err, STATUS_CONFIG,
                      "data.schema: %s: statistics: fit, where a claim for single records, or the "
@@ -396,7 +397,7 @@ static enum status fit_schema(struct party_inputs *in, const uint32_t *place, st
 static enum status read_tables(struct party_inputs *in, uint32_t **place, struct error *err)
 {
     const struct config_party *c = &in->config;
-    const bool decide = rows_may_decide(c);
+    const bool decide = party_rows_may_decide(c);
     struct intake_want want = {.source.table = c->table,
                                .places = placed_places(&in->listed.placed.train),
                                .group = c->group[0] != 0 ? c->group : NULL,

@@ -63,6 +63,8 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
 /* Then the data, scaled.  looks (-n): statistics that there are not yet are not drawn, and nothing
  * is written. */
 enum status party_inputs_read(struct party_inputs *in, bool looks, struct error *err) MUST_USE;
+/* Do the rows decide which features the columns make?  Not where others see it. */
+bool party_rows_may_decide(const struct config_party *c);
 /* Into a package: what the columns are, what they were named and how they were scaled. */
 enum status party_inputs_columns(const struct party_inputs *in, struct package *p,
                                  struct error *err) MUST_USE;

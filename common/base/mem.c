@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROOM_MIN = 8 };
 
@@ -101,4 +102,13 @@ void mem_fail_at(uint64_t n)
 uint64_t mem_fail_left(void)
 {
     return atomic_load(&fail_countdown);
+}
+
+size_t mem_machine_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t bytes;
+
+    return pages <= 0 || page <= 0 || __builtin_mul_overflow(pages, page, &bytes) ? SIZE_MAX
+                                                                                  : bytes;
 }

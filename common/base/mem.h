@@ -26,6 +26,8 @@ void *mem_grow(void *block, size_t old_size, size_t new_size);
 void *mem_room(void *array, size_t *max, size_t need, size_t size);
 char *mem_strdup(const char *text);
 void mem_free(void *block);
+/* What this machine has in all; SIZE_MAX: it does not say. */
+size_t mem_machine_bytes(void);
 
 /* For memory from elsewhere (the arena of secrets): counts one allocation.  False: it has to fail.
  */

@@ -194,7 +194,7 @@ static bool is_given(const struct load *l, const char *key)
     return o->line != 0 || o->set != NULL;
 }
 
-/* A preset is its layers, and whoever names both says the same twice. */
+/* model.preset stands for a list of layers: beside it model.layers may only be that list. */
 static enum status check_preset(const struct load *l, struct config_party *c, struct error *err)
 {
     struct config_layers layers;
@@ -225,6 +225,10 @@ static enum status check_bottom(const struct load *l, struct config_party *c, st
                            err);
     if (c->shape.n == 1 || c->shape.n > 3)
         return load_refuse(l, "data.shape", "must be [C, H, W], [T, C] or []", err);
+    if (c->degree > 0 && c->shape.n > 0)
+        return load_refuse(l, "data.shape",
+                           "a polynomial bottom (model.polynomial.degree) has none: leave this out",
+                           err);
     if (c->degree == 0 || c->layers.n == 0)
         return check_preset(l, c, err);
     return load_refuse(l, key,

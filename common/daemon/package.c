@@ -356,8 +356,23 @@ enum status package_continues(const struct package *p, const struct plan *plan, 
     return STATUS_OK;
 }
 
+static bool same_layer(const struct nn_layer_spec *a, const struct nn_layer_spec *b)
+{
+    return a->kind == b->kind && a->degree == b->degree && a->groups == b->groups &&
+           a->units == b->units && a->flattens == b->flattens && a->back == b->back &&
+           a->beside == b->beside && a->bare == b->bare &&
+           memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 &&
+           memcmp(&a->window, &b->window, sizeof a->window) == 0;
+}
+
 enum status package_weights(const struct package *p, struct nn_net *n, struct error *err)
 {
+    bool same = p->spec.layers == n->spec.layers;
+
+    for (size_t i = 0; same && i < p->spec.layers; i++)
+        same = p->spec.act[i] == n->spec.act[i] && same_layer(&p->spec.layer[i], &n->spec.layer[i]);
+    if (!same)
+        return error_set(err, STATUS_CONFIG, "its layers, or their activations, are others");
     return safetensors_parse(n, p->file.data, p->file.len, err);
 }
 

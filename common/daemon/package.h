@@ -23,10 +23,10 @@
 #include <stdbool.h>
 
 enum {
-    PACKAGE_RUN_MAX = 40,           /* characters of a run's name: a-z, 0-9 and '-' */
-    PACKAGE_WIDTH_MAX = 1 << 24,    /* of a layer: M P under concat */
-    PACKAGE_TEXT_MAX = 60 << 20,    /* of the metadata: 65536 columns, thrice */
-    PACKAGE_RUN_TEXT_MAX = 1 << 20, /* of it, what is not of columns or classes: of the run */
+    PACKAGE_RUN_MAX = 40,             /* characters of a run's name: a-z, 0-9 and '-' */
+    PACKAGE_WIDTH_MAX = NN_WIDTH_MAX, /* of a layer: M P under concat */
+    PACKAGE_TEXT_MAX = 60 << 20,      /* of the metadata: 65536 columns, thrice */
+    PACKAGE_RUN_TEXT_MAX = 1 << 20,   /* of it, what is not of columns or classes: of the run */
     PACKAGE_SCORE_MAX = 1024,
 };
 #define PACKAGE_FORMAT "colonnade-model/1"
@@ -109,7 +109,8 @@ enum status package_columns(const struct package *p, const struct schema *s, con
 enum status package_continues(const struct package *p, const struct plan *plan,
                               struct error *err) MUST_USE;
 
-/* Its weights into a net of its spec. */
+/* Its weights into a net of its layers.  STATUS_CONFIG: that has others, or other activations;
+ * STATUS_DATA: others' weights. */
 enum status package_weights(const struct package *p, struct nn_net *n, struct error *err) MUST_USE;
 
 #endif

@@ -32,6 +32,7 @@ static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
         .biases = channels,
         .running = 2 * (size_t)channels,
         .scratch = 4 * (size_t)channels,
+        .work = 24.0 * layer_in(s, i), /* as a group norm's */
     };
 }
 

@@ -65,7 +65,8 @@ static bool fits(const struct nn_spec *s, size_t i)
     patch = (uint64_t)of->window.size[0] * of->window.size[1] * of->shape.channels;
     return values >= 1 && values % places == 0 && values / places % of->groups == 0 &&
            values / places <= WINDOW_SIDE_MAX && patch <= PATCH_MAX &&
-           patch * places <= PATCHES_MAX;
+           patch * places <= PATCHES_MAX &&
+           patch / of->groups * (values / places) <= NN_SHAPED_PARAMS_MAX;
 }
 
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
@@ -79,6 +80,7 @@ static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
         .places = g.places,
         .biases = s->layer[i].bare ? 0 : g.out.channels,
         .fan_out = (size_t)w->size[0] * w->size[1] * g.part_out,
+        .work = 3.0 * (double)g.places * g.patch, /* patches are made twice and added up once */
         /* Patches, and W transposed. */
         .scratch = patches_scratch(&g) + (size_t)g.part * g.out.channels,
     };
@@ -260,11 +262,6 @@ static void gradients(struct nn_layer *l, uint32_t rows)
         gradients_of(l, &g, l->x + r * in, l->dy + r * l->width, some_of(&g, rows - r), r > 0);
 }
 
-static size_t tensors(const struct nn_layer *l)
-{
-    return 1 + (size_t)(l->b != NULL);
-}
-
 static struct layer_tensor bias_of(const struct nn_layer *l)
 {
     return (struct layer_tensor){.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
@@ -303,6 +300,5 @@ const struct layer_kind CONV_LAYER = {
     .delta = delta,
     .activates = true,
     .gradients = gradients,
-    .tensors = tensors,
     .tensor = tensor,
 };

@@ -56,12 +56,6 @@ static size_t modules(const struct nn_layer *l)
     return 2;
 }
 
-static size_t tensors(const struct nn_layer *l)
-{
-    (void)l;
-    return 2;
-}
-
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
     const struct layer_tensor w = {.values = l->w,
@@ -85,6 +79,5 @@ const struct layer_kind DENSE_LAYER = {
     .modules = modules,
     .gradients = gradients,
     .norm2 = layer_product_norm2,
-    .tensors = tensors,
     .tensor = tensor,
 };

@@ -50,8 +50,8 @@ static bool fits(const struct nn_spec *s, size_t i)
 
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
 {
-    (void)i;
-    return (struct layer_sizes){.biases = embedding_params(&s->embedded)};
+    return (struct layer_sizes){.biases = embedding_params(&s->embedded),
+                                .work = 4.0 * s->width[i + 1]};
 }
 
 static void draw(struct nn_layer *l, enum nn_init init, struct rng *r)

@@ -25,6 +25,7 @@ static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
         .biases = channels,
         .keeps = 2 * (size_t)channels,
         .scratch = 2 * (size_t)channels,
+        .work = 24.0 * layer_in(s, i), /* seven passes over the row */
     };
 }
 
@@ -69,12 +70,6 @@ static void gradients(struct nn_layer *l, uint32_t rows)
                        l->made + r * l->keeps, &n);
 }
 
-static size_t tensors(const struct nn_layer *l)
-{
-    (void)l;
-    return 2;
-}
-
 const struct layer_kind GROUP_NORM_LAYER = {
     .name = "group_norm",
     .fits = fits,
@@ -84,6 +79,5 @@ const struct layer_kind GROUP_NORM_LAYER = {
     .delta = delta,
     .activates = true,
     .gradients = gradients,
-    .tensors = tensors,
     .tensor = norm_tensor,
 };

@@ -102,7 +102,9 @@ size_t layer_modules(const struct nn_layer *l)
 
 size_t layer_tensors(const struct nn_layer *l)
 {
-    return l->kind->tensors != NULL ? l->kind->tensors(l) : 0;
+    if (l->kind->tensors != NULL)
+        return l->kind->tensors(l);
+    return l->kind->tensor != NULL ? 1 + (size_t)(l->b != NULL) : 0;
 }
 
 const struct layer_kind *layer_that_mixes(const struct nn_spec *s)

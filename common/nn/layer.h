@@ -23,7 +23,11 @@ struct layer_sizes {
     size_t fan_out;   /* of glorot; 0: out */
     size_t keeps;     /* of each row, from forward to backward, finite where its rows are sound */
     size_t scratch;   /* l->scratch: that one call needs; the layers of a net share it */
+    double work;      /* operations of a row beside that product, there and back */
 };
+
+/* Operations of an activation of one value, there and back: tanh is a quotient of polynomials. */
+enum { LAYER_ACTIVATION_WORK = 24 };
 
 enum { LAYER_NAME_BYTES = NN_MODULE_BYTES + 16, LAYER_RANK_MAX = 4 };
 /* Weights by the name that a file gives them. */
@@ -72,6 +76,7 @@ struct layer_kind {
     /* sum += the sum over rows of factor[r] times row r's own gradient; NULL: of such products
      * (dpsum.c). */
     void (*add)(double *sum, const struct nn_layer *l, const double *factor, uint32_t rows);
+    /* How many its weights are; NULL: one, and biases where it has some. */
     size_t (*tensors)(const struct nn_layer *l);
     struct layer_tensor (*tensor)(const struct nn_layer *l, size_t i, size_t index);
 };

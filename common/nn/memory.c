@@ -35,6 +35,8 @@ bool memory_fits(const struct nn_spec *s, size_t i, size_t kept)
     return s->act[i] == NN_ACT_NONE && of->shape.height == 1 && layer_in(s, i) >= 1 &&
            shape_values(&of->shape) == layer_in(s, i) && of->units >= 1 && of->units <= UNITS_MAX &&
            memory_of(of, kept).row <= INT_MAX &&
+           ((uint64_t)of->shape.channels + of->units) * MEMORY_PARTS * of->units <=
+               NN_SHAPED_PARAMS_MAX &&
            (out == of->units || out == (uint64_t)of->units * of->shape.width);
 }
 
@@ -49,6 +51,7 @@ struct layer_sizes memory_sizes(const struct nn_spec *s, size_t i, size_t kept, 
         .places = m.steps,
         .biases = 2 * (size_t)out,
         .keeps = m.row,
+        .work = (double)(MEMORY_PARTS + 1) * LAYER_ACTIVATION_WORK * m.steps * m.units,
         /* Both weights transposed; of each row what comes back from the step behind. */
         .scratch = (size_t)in * out + 2 * (size_t)s->rows_max * m.units,
     };

@@ -516,12 +516,13 @@ double nn_net_flops(const struct nn_spec *spec, uint32_t rows)
     double flops = 0.0;
 
     /* A multiplication and an addition per weight and place of a row: once forward, twice backward
-     * (dw, and dx where there is one). */
+     * (dw, and dx where there is one); and what layers do beside their products. */
     for (size_t i = 0; i < spec->layers; i++) {
         const struct layer_sizes sizes = sizes_of(spec, i);
 
         flops += (layer_kind_of(spec, i)->no_dx ? 4.0 : 6.0) * (double)sizes.in * sizes.out *
-                 (double)(sizes.places > 0 ? sizes.places : 1) * rows;
+                     (double)(sizes.places > 0 ? sizes.places : 1) * rows +
+                 sizes.work * rows;
     }
     return flops;
 }

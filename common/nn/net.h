@@ -16,7 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NN_LAYERS_MAX = 64, NN_DEGREE_MAX = 8 };
+enum {
+    NN_LAYERS_MAX = 64,
+    NN_DEGREE_MAX = 8,
+    NN_WIDTH_MAX = 1 << 24,         /* values of a row behind a layer */
+    NN_SHAPED_PARAMS_MAX = 1 << 27, /* of one layer of windows, or with a memory */
+};
 /* Of columns that are levels, each with a table of vectors (embedding.h). */
 enum {
     NN_EMBEDDED_MAX = 64,
@@ -66,9 +71,11 @@ struct nn_layer_spec {
     struct nn_shape shape;   /* of what comes in, where a kind looks at it as an image */
     struct nn_window window; /* of a convolution or pooling */
     uint32_t groups;         /* of channels, in a convolution or normalisation */
-    uint32_t units;          /* of a memory; where y is all of its steps, width x units */
-    bool flattens;           /* of a turn: to [channels][height][width], else from it */
-    /* What comes in came out of the layer so many before the one before; 0: of that one. */
+    uint32_t units; /* of a layer with a memory: of its h; y is the last step's h, or, where
+                       its width is shape.width x units, every step's */
+    bool flattens;  /* of a transposition: channels last to [channels][height][width]; else
+                       back */
+    /* What comes in is what the layer so many before the one before gives; 0: that one. */
     uint32_t back;
     uint32_t beside; /* of a sum, and of no other: the same of its second summand */
     uint32_t bare;   /* 1: a convolution has no biases */
@@ -171,7 +178,8 @@ void nn_net_draw_masks(struct nn_net *n, uint32_t rows, struct rng *r);
 /* The forward pass of a step of training: with these masks; without dropout the same as the other.
  * A backward pass goes back through what the last forward was. */
 const float *nn_net_forward_masked(struct nn_net *n, const float *x, uint32_t rows);
-/* Gradients of sum over rows of <dy, y> for the last forward.  dx (rows x inputs) may be NULL, and
+/* Gradients of sum over rows of <dy, y> for the last forward: once for each, since layers use up
+ * what they have kept of it.  dx (rows x inputs) may be NULL, and
  * has to be where the first layer gives none (layer.h).  A row whose pass was not finite, forward
  * or now, adds nothing to any sum, and its row of dx is zeros. */
 void nn_net_backward(struct nn_net *n, float *dx, const float *dy);

@@ -18,18 +18,24 @@ static bool fits(const struct nn_spec *s, size_t i)
            window_out(&out, &of->shape, &of->window) && shape_values(&out) == s->width[i + 1];
 }
 
+/* Of all windows of a row. */
+static double elements(const struct nn_spec *s, size_t i)
+{
+    const uint32_t *size = s->layer[i].window.size;
+
+    return (double)size[0] * size[1] * s->width[i + 1];
+}
+
 /* Of each value of y, where it comes from: a small number, which as bits of a float is finite. */
 static struct layer_sizes max_sizes(const struct nn_spec *s, size_t i)
 {
     _Static_assert(sizeof(uint32_t) == sizeof(float), "one for the other");
-    return (struct layer_sizes){.keeps = s->width[i + 1]};
+    return (struct layer_sizes){.keeps = s->width[i + 1], .work = 2 * elements(s, i)};
 }
 
 static struct layer_sizes avg_sizes(const struct nn_spec *s, size_t i)
 {
-    (void)s;
-    (void)i;
-    return (struct layer_sizes){0};
+    return (struct layer_sizes){.work = 4 * elements(s, i)};
 }
 
 /* One row, there or back. */

@@ -282,7 +282,7 @@ enum status safetensors_metadata(struct safetensors_text *metadata, size_t *data
 }
 
 /* Values whose dimensions stand in PyTorch's order into ours. */
-static void turn(struct layer_tensor *t, const uint8_t *from)
+static void take_transposed(struct layer_tensor *t, const uint8_t *from)
 {
     size_t step[LAYER_RANK_MAX], at[LAYER_RANK_MAX] = {0};
 
@@ -323,7 +323,7 @@ enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, s
         struct layer_tensor t = tensor_of(n, i);
 
         if (p.turned[i])
-            turn(&t, file + p.begin[i]);
+            take_transposed(&t, file + p.begin[i]);
         else
             memcpy(t.values, file + p.begin[i], t.count * sizeof(float));
     }

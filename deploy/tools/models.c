@@ -18,6 +18,7 @@
 #include "common/config/task.h"
 #include "common/daemon/answers.h"
 #include "common/daemon/models.h"
+#include "common/daemon/package_layers.h"
 #include "common/data/schema_text.h"
 #include "common/data/text.h"
 #include "common/nn/layer.h"
@@ -103,13 +104,49 @@ static enum status list(const char *state, struct error *err)
     return s;
 }
 
+static bool has_kinds(const struct nn_spec *s)
+{
+    for (size_t i = 0; i < s->layers; i++)
+        if (s->layer[i].kind != NN_DENSE && s->layer[i].kind != NN_POLYNOMIAL &&
+            s->layer[i].kind != NN_EMBEDDING)
+            return true;
+    return false;
+}
+
+/* What layer i takes beyond the values of the one before, and what it makes of them. */
+static void print_layer(const struct nn_spec *s, size_t i)
+{
+    static const char *const acts[] = {
+        [NN_ACT_RELU] = ", relu", [NN_ACT_TANH] = ", tanh", [NN_ACT_SIGMOID] = ", sigmoid"};
+    const struct nn_layer_spec *l = &s->layer[i];
+    const struct nn_window *w = &l->window;
+
+    printf("layer       %zu %s", i, layer_kind_of(s, i)->name);
+    if (l->shape.channels > 0)
+        printf(" of [%u, %u, %u]", l->shape.channels, l->shape.height, l->shape.width);
+    if (w->size[0] > 0)
+        printf(", window %u x %u, stride %u x %u, padding %u x %u", w->size[0], w->size[1],
+               w->stride[0], w->stride[1], w->padding[0], w->padding[1]);
+    if (l->groups > 1)
+        printf(", %u groups", l->groups);
+    if (l->units > 0)
+        printf(", %u units", l->units);
+    if (l->back > 0)
+        printf(", of what came %u layers earlier", l->back);
+    if (l->beside > 0)
+        printf(", and of what came %u layers earlier", l->beside);
+    printf("%s%s\n", l->bare ? ", no biases" : "", s->act[i] != NN_ACT_NONE ? acts[s->act[i]] : "");
+}
+
 static void print_layers(const struct package *p)
 {
+    const bool kinds = has_kinds(&p->spec);
+
     printf("layers      ");
     printf("%u", p->spec.width[0]);
     for (size_t i = 0; i < p->spec.layers; i++) {
         printf(" -> %u", p->spec.width[i + 1]);
-        if (p->spec.layer[i].shape.channels > 0)
+        if (kinds)
             printf(" (%s)", layer_kind_of(&p->spec, i)->name);
     }
     if (p->spec.layer[0].kind == NN_POLYNOMIAL)
@@ -118,6 +155,8 @@ static void print_layers(const struct package *p)
         printf("%s%u x %u", k == 0 ? " (tables " : ", ", p->spec.embedded.of[k].levels,
                p->spec.embedded.of[k].width);
     printf("%s\n", p->spec.embedded.n > 0 ? ")" : "");
+    for (size_t i = 0; i < p->spec.layers && kinds; i++)
+        print_layer(&p->spec, i);
 }
 
 static void print_columns(const struct package *p)
@@ -254,6 +293,18 @@ static bool same_columns(const struct package *a, const struct package *b)
            (a->names == NULL || memcmp(a->names, b->names, a->cols * TABLE_NAME_MAX) == 0);
 }
 
+static void compare_layers(const struct package *a, const struct package *b)
+{
+    struct package_layers x, y;
+
+    package_layers_print(&x, &a->spec);
+    package_layers_print(&y, &b->spec);
+    say_differs(strcmp(x.widths, y.widths) == 0 && strcmp(x.kinds, y.kinds) == 0 &&
+                    a->spec.layer[0].degree == b->spec.layer[0].degree,
+                "layers");
+    say_differs(strcmp(x.activations, y.activations) == 0, "activations");
+}
+
 static bool same_scale(const struct package *a, const struct package *b)
 {
     const size_t bytes = a->scale.cols * sizeof(float);
@@ -310,6 +361,7 @@ static enum status compare(const char *state, const char *x, const char *y, stru
             say_differs(same_columns(&a, &b), "columns");
             say_differs(same_scale(&a, &b), "preparation");
         }
+        compare_layers(&a, &b);
         printf("epochs      %g and %g\n", a.epochs, b.epochs);
         s = compare_weights(&a, &b, err);
         if (a.score[0] != 0) {

@@ -9,6 +9,7 @@
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
 #include "common/daemon/embedded.h"
+#include "common/daemon/package.h"
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
 #include "common/nn/layer.h"
@@ -21,10 +22,9 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert((int)PLAN_LAYERS_MAX + 2 <= (int)NN_LAYERS_MAX, "layers that the net does not have");
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
 
-/* What a bottom's weights and activations may take. */
+/* What a bottom's weights and activations may take, on a machine that has as much. */
 static const size_t BYTES_MAX = (size_t)1 << 36;
 
 /* Not images by the thousand: their activations are as large as the bottom is deep. */
@@ -86,20 +86,22 @@ struct nn_spec party_bottom_spec(const struct config_party *config, const struct
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
                                uint32_t features, const struct schema *schema, struct error *err)
 {
+    const size_t here = mem_machine_bytes(), room = here < BYTES_MAX ? here : BYTES_MAX;
     struct error why = {0};
     struct nn_spec spec;
 
     /* The server is sent what stands in err: how large the bottom and its noise are, and what it
-     * is made of, does not. */
+     * is made of, does not.  How many features there are the rows may decide (party/prepare.c): of
+     * what hangs on that nothing is sent, and this side is gone. */
     if (spec_of(&spec, config, p, features, schema, &why) != STATUS_OK) {
         log_error("%s", why.text);
-        return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
+        return error_set(err, STATUS_IO, "model.layers: no bottom for this party's columns");
     }
-    if (nn_net_bytes(&spec) > BYTES_MAX) {
-        log_error("model.layers: for %u rows at a time (training.batch) its layers need more than "
-                  "%zu GiB",
-                  spec.rows_max, BYTES_MAX >> 30);
-        return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
+    if (nn_net_bytes(&spec) > room) {
+        log_error("model.layers: for %u rows at a time (training.batch) its layers need %zu MiB, "
+                  "and %zu MiB are the most here: fewer rows, or smaller layers",
+                  spec.rows_max, nn_net_bytes(&spec) >> 20, room >> 20);
+        return error_set(err, STATUS_MEMORY, "model.layers: no room for this party's bottom");
     }
     if (config->train == TRAIN_DP && layer_that_mixes(&spec) != NULL) {
         log_error("model.train: dp does not know what one record does to a layer of the kind %s "
@@ -195,10 +197,25 @@ void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party)
     party_masks_seed(&b->masks, seed, party);
 }
 
+static enum status take_package(struct nn_net *net, const uint8_t *bytes, size_t n,
+                                struct error *err)
+{
+    struct package p;
+    enum status s;
+
+    package_init(&p);
+    s = package_parse(&p, bytes, n, err);
+    if (s == STATUS_OK)
+        s = package_weights(&p, net, err);
+    package_deinit(&p);
+    return s;
+}
+
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
                               struct error *err)
 {
-    enum status s = safetensors_parse(&b->net, bytes, n, err);
+    enum status s = package_is(bytes, n) ? take_package(&b->net, bytes, n, err)
+                                         : safetensors_parse(&b->net, bytes, n, err);
 
     if (s == STATUS_OK) {
         nn_net_limit(&b->net);

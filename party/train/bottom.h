@@ -69,7 +69,9 @@ struct party_bottom {
 struct nn_spec party_bottom_spec(const struct config_party *config, const struct plan *p,
                                  uint32_t features, const struct schema *s);
 /* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers; noise for which there is no
- * grid.  STATUS_POLICY: a plan of releases once, and a bottom that is not frozen. */
+ * grid; dp, or noise, and layers that mix rows.  STATUS_POLICY: a plan of releases once, and a
+ * bottom that is not frozen.  STATUS_IO, STATUS_MEMORY: what the columns may decide, layers that
+ * they are none for and more memory than there is. */
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
                                uint32_t features, const struct schema *s,
                                struct error *err) MUST_USE;

@@ -1,12 +1,14 @@
 /* layers.c -- one item after another.
  *
  * As a file has it an image is [C, H, W]; layers take it with its channels last, so one of several
- * channels is turned before the first layer that looks at it, and `flatten` turns it back.
+ * channels is transposed before the first layer that needs its shape, and `flatten` transposes it
+ * back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "party/train/layers.h"
 
+#include "common/daemon/embedded.h"
 #include "common/nn/embedding.h"
 #include "common/nn/layer.h"
 #include "common/nn/window.h"
@@ -15,12 +17,20 @@
 #include <string.h>
 
 /* What the last layer gives. */
-enum form { FLAT, PLANAR, IMAGE, SERIES };
+enum form { FLAT, IMAGE, SERIES };
+/* How its values lie.  A series always lies step by step; BY_WINDOWS says that PyTorch, whose
+ * convolutions have channels first, would flatten it channel by channel. */
+enum order {
+    AS_READ,   /* by the file: an image channel by channel, a series step by step */
+    BY_STEPS,  /* of an lstm or gru */
+    BY_WINDOWS /* of a convolution, pool or normalisation: channels last */
+};
 
 struct stack {
     struct nn_spec *spec;
     const struct config_party *config;
     enum form form;
+    enum order order;
     struct nn_shape shape;
     struct error *err;
     char item[64]; /* model.layers: item 2, conv2d */
@@ -31,6 +41,7 @@ struct stack {
         bool open;
         size_t at;
         enum form form;
+        enum order order;
         struct nn_shape shape;
     } block, first;
 };
@@ -56,59 +67,68 @@ static enum status refuse(struct stack *s, const char *takes)
                      comes);
 }
 
-/* One layer more, whose values are `width` a row. */
-static enum status push(struct stack *s, const struct nn_layer_spec *of, enum nn_act act,
-                        uint32_t width)
-{
-    struct nn_spec *spec = s->spec;
-
-    if (spec->layers == NN_LAYERS_MAX)
-        return error_set(s->err, STATUS_CONFIG, "%s: more than %d layers", s->item, NN_LAYERS_MAX);
-    spec->layer[spec->layers] = *of;
-    spec->layer[spec->layers].back = (uint32_t)(spec->layers - s->at);
-    spec->act[spec->layers] = act;
-    spec->width[++spec->layers] = width;
-    s->at = spec->layers;
-    return STATUS_OK;
-}
-
-/* What was pushed last is none that can be. */
-static enum status take_back(struct stack *s, const char *takes)
-{
-    s->spec->layers--;
-    s->at = s->spec->layers - s->spec->layer[s->spec->layers].back;
-    return refuse(s, takes);
-}
-
 static uint32_t width_of(const struct stack *s)
 {
     return s->spec->width[s->at];
 }
 
-/* Channels last; one channel, or one place, lies so already. */
-static enum status turn(struct stack *s, bool flattens)
+/* One layer more, whose values are `width` a row; where they are too many, or the layer is none
+ * that a net may have, the item takes what `takes` says. */
+static enum status push_or(struct stack *s, const struct nn_layer_spec *of, enum nn_act act,
+                           uint64_t width, const char *takes)
 {
-    const struct nn_layer_spec of = {.kind = NN_TURN, .shape = s->shape, .flattens = flattens};
+    struct nn_spec *spec = s->spec;
+    const size_t i = spec->layers;
+
+    if (i == NN_LAYERS_MAX)
+        return error_set(s->err, STATUS_CONFIG, "%s: more than %d layers", s->item, NN_LAYERS_MAX);
+    if (width > NN_WIDTH_MAX)
+        return error_set(s->err, STATUS_CONFIG,
+                         "%s: it would give %llu values a row, and %d are "
+                         "the most",
+                         s->item, (unsigned long long)width, NN_WIDTH_MAX);
+    spec->layer[i] = *of;
+    spec->layer[i].back = (uint32_t)(i - s->at);
+    spec->act[i] = act;
+    spec->width[i + 1] = (uint32_t)width;
+    if (!layer_kind(of->kind)->fits(spec, i))
+        return refuse(s, takes);
+    s->at = spec->layers = i + 1;
+    return STATUS_OK;
+}
+
+static enum status push(struct stack *s, const struct nn_layer_spec *of, enum nn_act act,
+                        uint64_t width)
+{
+    return push_or(s, of, act, width, "sizes within the limits of a net");
+}
+
+static enum status transpose(struct stack *s, const struct nn_shape *shape, bool flattens)
+{
+    const struct nn_layer_spec of = {.kind = NN_TURN, .shape = *shape, .flattens = flattens};
 
     return push(s, &of, NN_ACT_NONE, width_of(s));
 }
 
-static enum status look(struct stack *s)
+/* For an item that takes an image or a series by its shape: channels last.  One channel lies so
+ * already. */
+static enum status want_shape(struct stack *s)
 {
+    const bool read = s->order == AS_READ;
+
     if (s->form == FLAT)
         return refuse(s, "an image or a series (data.shape)");
-    if (s->form != PLANAR)
-        return STATUS_OK;
-    s->form = IMAGE;
-    return s->shape.channels > 1 ? turn(s, false) : STATUS_OK;
+    s->order = BY_WINDOWS;
+    return read && s->form == IMAGE && s->shape.channels > 1 ? transpose(s, &s->shape, false)
+                                                             : STATUS_OK;
 }
 
 static enum status units(struct stack *s, uint32_t out, enum nn_act act)
 {
     const struct nn_layer_spec of = {.kind = NN_DENSE};
 
-    /* Whatever lies as the file has it is as good as flat. */
-    if (s->form == IMAGE || (s->form == SERIES && s->at > 0))
+    /* A row as the file has it may be taken without its shape. */
+    if (s->form != FLAT && s->order != AS_READ)
         return refuse(s, "values without an order (flatten)");
     s->form = FLAT;
     return push(s, &of, act, out);
@@ -123,27 +143,28 @@ static struct nn_window window_of(const struct stack *s, uint32_t size, uint32_t
         {line ? 1 : size, size}, {line ? 1 : stride, stride}, {line ? 0 : padding, padding}};
 }
 
-/* A layer that looks at windows: `channels` come out, 0: as many as come in. */
+/* A layer of windows: `channels` come out, 0: as many as come in. */
 static enum status window(struct stack *s, struct nn_layer_spec *of, uint32_t channels)
 {
     struct nn_shape out;
     char takes[96];
-    uint32_t values = 0;
 
     of->shape = s->shape;
-    if (window_out(&out, &s->shape, &of->window)) {
-        out.channels = channels > 0 ? channels : out.channels;
-        values = shape_values(&out);
+    if (!window_out(&out, &s->shape, &of->window)) {
+        snprintf(takes, sizeof takes, "what %u x %u fits in, padded by %u (below %u)",
+                 of->window.size[0], of->window.size[1], of->window.padding[1], of->window.size[1]);
+        return refuse(s, takes);
     }
-    if (values > 0 && push(s, of, NN_ACT_NONE, values) != STATUS_OK)
+    out.channels = channels > 0 ? channels : out.channels;
+    if (s->shape.channels % of->groups != 0 || out.channels % of->groups != 0) {
+        snprintf(takes, sizeof takes, "and gives channels of which %u groups can be made",
+                 of->groups);
+        return refuse(s, takes);
+    }
+    if (push(s, of, NN_ACT_NONE, shape_places(&out) * out.channels) != STATUS_OK)
         return STATUS_CONFIG;
-    if (values > 0 && layer_kind(of->kind)->fits(s->spec, s->spec->layers - 1)) {
-        s->shape = out;
-        return STATUS_OK;
-    }
-    snprintf(takes, sizeof takes, "what %u x %u fits in, padded by %u, of channels in %u groups",
-             of->window.size[0], of->window.size[1], of->window.padding[1], of->groups);
-    return values > 0 ? take_back(s, takes) : refuse(s, takes);
+    s->shape = out;
+    return STATUS_OK;
 }
 
 static enum status convolution(struct stack *s, const struct config_layer *item)
@@ -152,7 +173,7 @@ static enum status convolution(struct stack *s, const struct config_layer *item)
     const bool series = item->word == LAYERS_CONV1D;
     struct nn_layer_spec of = {
         .kind = NN_CONV, .groups = a[LAYERS_GROUPS], .bare = a[LAYERS_BIAS] == 0};
-    enum status st = look(s);
+    enum status st = want_shape(s);
 
     if (st != STATUS_OK)
         return st;
@@ -167,10 +188,13 @@ static enum status pool(struct stack *s, const struct config_layer *item)
     const uint32_t *a = item->argument;
     struct nn_layer_spec of = {.kind = item->word == LAYERS_MAXPOOL ? NN_MAX_POOL : NN_AVG_POOL,
                                .groups = 1};
-    const enum status st = look(s);
+    const enum status st = want_shape(s);
 
     if (st != STATUS_OK)
         return st;
+    if (item->word == LAYERS_GLOBALPOOL &&
+        (s->shape.height > WINDOW_SIZE_MAX || s->shape.width > WINDOW_SIZE_MAX))
+        return refuse(s, "at most 256 a side");
     of.window =
         item->word == LAYERS_GLOBALPOOL
             ? (struct nn_window){{s->shape.height, s->shape.width}, {1, 1}, {0, 0}}
@@ -183,7 +207,7 @@ static enum status norm(struct stack *s, const struct config_layer *item)
     const bool batch = item->word == LAYERS_BATCHNORM;
     struct nn_layer_spec of = {.kind = batch ? NN_BATCH_NORM : NN_GROUP_NORM,
                                .groups = batch ? 1 : item->argument[0]};
-    const enum status st = look(s);
+    const enum status st = want_shape(s);
     char takes[64];
 
     if (st != STATUS_OK)
@@ -202,28 +226,26 @@ static enum status memory(struct stack *s, const struct config_layer *item)
     const enum nn_kind kind = item->word == LAYERS_GRU ? NN_GRU : NN_LSTM;
     const struct nn_layer_spec of = {.kind = kind, .shape = s->shape, .units = units};
     const uint64_t width = (uint64_t)units * (whole ? s->shape.width : 1);
-    enum status st;
 
     if (s->form != SERIES)
         return refuse(s, "a series");
-    st = push(s, &of, NN_ACT_NONE, width <= INT32_MAX ? (uint32_t)width : 0);
-    if (st != STATUS_OK)
-        return st;
-    if (!layer_kind(kind)->fits(s->spec, s->spec->layers - 1))
-        return take_back(s, "fewer steps, or has fewer units");
+    if (push_or(s, &of, NN_ACT_NONE, width, "fewer steps, or has fewer units") != STATUS_OK)
+        return STATUS_CONFIG;
     s->shape.channels = units;
+    s->order = BY_STEPS;
     s->form = whole ? SERIES : FLAT;
     return STATUS_OK;
 }
 
+/* As PyTorch does.  What lies in that order already is copied: a Flatten is a module, by whose
+ * number weights behind it are called. */
 static enum status flatten(struct stack *s)
 {
-    const bool last = s->form == IMAGE || (s->form == SERIES && s->at > 0);
+    const struct nn_shape flat = {.channels = width_of(s), .height = 1, .width = 1};
+    const bool turned = s->form != FLAT && s->order == BY_WINDOWS;
 
-    if (!last)
-        s->shape = (struct nn_shape){1, 1, width_of(s)};
     s->form = FLAT;
-    return turn(s, true);
+    return transpose(s, turned ? &s->shape : &flat, true);
 }
 
 /* In the pass of the layer before it, if that one can, and has none. */
@@ -245,7 +267,8 @@ static enum status activation(struct stack *s, enum nn_act act)
 
 static struct way here(const struct stack *s)
 {
-    return (struct way){.open = true, .at = s->at, .form = s->form, .shape = s->shape};
+    return (struct way){
+        .open = true, .at = s->at, .form = s->form, .order = s->order, .shape = s->shape};
 }
 
 static enum status residual(struct stack *s)
@@ -253,7 +276,7 @@ static enum status residual(struct stack *s)
     if (s->block.open)
         return error_set(s->err, STATUS_CONFIG, "%s: a block ends (add) before the next one begins",
                          s->item);
-    if (s->form == PLANAR && look(s) != STATUS_OK)
+    if (s->form == IMAGE && want_shape(s) != STATUS_OK)
         return STATUS_CONFIG;
     s->block = here(s);
     return STATUS_OK;
@@ -281,6 +304,7 @@ static enum status shortcut(struct stack *s)
     s->first = here(s);
     s->at = s->block.at;
     s->form = s->block.form;
+    s->order = s->block.order;
     s->shape = s->block.shape;
     return STATUS_OK;
 }
@@ -306,6 +330,7 @@ static enum status add(struct stack *s)
         (s->form != FLAT && memcmp(&other->shape, &s->shape, sizeof s->shape) != 0))
         return refuse(s, takes);
     s->block.open = s->first.open = false;
+    s->order = s->order > other->order ? s->order : other->order;
     return push(s, &of, NN_ACT_NONE, width_of(s));
 }
 
@@ -351,8 +376,15 @@ static enum status embed(struct stack *s)
     const struct nn_layer_spec of = {.kind = NN_EMBEDDING};
     const struct nn_embedded *e = &s->spec->embedded;
 
+    snprintf(s->item, sizeof s->item, "data.schema: columns that are embedded");
     return e->n == 0 ? STATUS_OK
                      : push(s, &of, NN_ACT_NONE, (uint32_t)embedding_width(e, width_of(s)));
+}
+
+static struct nn_shape shape_of(const struct plan_widths *w)
+{
+    return w->n == 2 ? (struct nn_shape){w->width[1], 1, w->width[0]}
+                     : (struct nn_shape){w->width[0], w->width[1], w->width[2]};
 }
 
 /* What data.shape says that a row is. */
@@ -367,9 +399,8 @@ static enum status begin(struct stack *s)
         return error_set(s->err, STATUS_CONFIG,
                          "data.shape: a row has columns that are embedded (data.schema), and no "
                          "shape");
-    s->form = w->n == 2 ? SERIES : PLANAR;
-    s->shape = w->n == 2 ? (struct nn_shape){w->width[1], 1, w->width[0]}
-                         : (struct nn_shape){w->width[0], w->width[1], w->width[2]};
+    s->form = w->n == 2 ? SERIES : IMAGE;
+    s->shape = shape_of(w);
     if (features > 0 && shape_values(&s->shape) == features)
         return STATUS_OK;
     show(s, s->item, sizeof s->item);
@@ -399,4 +430,17 @@ enum status party_layers(struct nn_spec *spec, const struct config_party *config
     if (s.block.open)
         return error_set(err, STATUS_CONFIG, "%s: the block before it does not end (add)", s.item);
     return units(&s, outputs, NN_ACT_NONE);
+}
+
+enum status party_layers_check(const struct config_party *config, uint32_t features,
+                               const struct schema *s, struct error *err)
+{
+    const struct nn_shape shape = shape_of(&config->shape);
+    struct nn_spec spec = {.out_scale = 1, .rows_max = 1};
+
+    if (config->degree > 0)
+        return STATUS_OK;
+    spec.embedded = embedded_of(s);
+    spec.width[0] = features > 0 ? features : config->shape.n > 0 ? shape_values(&shape) : 1;
+    return party_layers(&spec, config, 1, err);
 }

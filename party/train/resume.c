@@ -14,6 +14,7 @@
 #include "common/base/record.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
+#include "common/daemon/package_layers.h"
 #include "common/data/schema_print.h"
 #include "common/flow/ids.h"
 #include "common/nn/state.h"
@@ -39,7 +40,8 @@ struct kept {
     double step_noise, reach;
     uint8_t playing[WIRE_DIGEST_BYTES], released_in[WIRE_DIGEST_BYTES];
     uint8_t trail[WIRE_DIGEST_BYTES];
-    uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
+    uint8_t layers[DIGEST_BYTES]; /* of the bottom, beyond how many bytes it has */
+    uint8_t deal[RNG_KEY_BYTES];  /* what the shares of this party's data come from */
     /* Which rows those of a batch are, and what has made features of their cells.  Whoever knows
      * most of it could try the rest on these: they are nowhere but in what is sealed. */
     uint8_t rows[WIRE_DIGEST_BYTES], schema[WIRE_DIGEST_BYTES];
@@ -55,8 +57,8 @@ static const struct record_field kept_field[] = {
     RECORD_FIELD(struct kept, paid.step),   RECORD_FIELD(struct kept, made),
     RECORD_FIELD(struct kept, step_noise),  RECORD_FIELD(struct kept, reach),
     RECORD_FIELD(struct kept, playing),     RECORD_FIELD(struct kept, trail),
-    RECORD_FIELD(struct kept, deal),        RECORD_FIELD(struct kept, rows),
-    RECORD_FIELD(struct kept, schema),
+    RECORD_FIELD(struct kept, layers),      RECORD_FIELD(struct kept, deal),
+    RECORD_FIELD(struct kept, rows),        RECORD_FIELD(struct kept, schema),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -71,6 +73,14 @@ static bool take_kept(struct kept *k, const uint8_t *bytes, size_t n)
     return n >= kept_bytes() && record_parse(k, kept_field, KEPT_FIELDS, bytes) &&
            k->version == RESUME_VERSION && k->made <= ACCOUNT_DP && k->plan_len <= PLAN_TEXT_MAX &&
            k->plan_len <= n - kept_bytes();
+}
+
+static void digest_layers(uint8_t out[DIGEST_BYTES], const struct nn_spec *spec)
+{
+    struct package_layers text;
+
+    package_layers_print(&text, spec);
+    digest_sha256(out, &text, sizeof text);
 }
 
 static bool fitted(const struct party_setup *setup)
@@ -122,6 +132,7 @@ enum status party_train_save(const void *state, struct buf *out)
     memcpy(k.playing, p->course.playing, sizeof k.playing);
     memcpy(k.released_in, p->learner.released_in, sizeof k.released_in);
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
+    digest_layers(k.layers, &p->learner.bottom.net.spec);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
     memcpy(k.rows, p->keep.rows, sizeof k.rows);
     memcpy(k.schema, p->keep.schema, sizeof k.schema);
@@ -147,8 +158,11 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
 {
     const size_t best = party_best_bytes(&p->learner.best),
                  before = best + party_sent_bytes(&p->learner.sent);
+    uint8_t layers[DIGEST_BYTES];
 
+    digest_layers(layers, &p->learner.bottom.net.spec);
     if (k->applied > p->course.agenda.party_steps || n < before ||
+        memcmp(layers, k->layers, sizeof layers) != 0 ||
         nn_state_parse(&p->learner.bottom.net, state + before, n - before) != STATUS_OK ||
         party_best_parse(&p->learner.best, state) != STATUS_OK ||
         party_sent_parse(&p->learner.sent, state + best, before - best) != STATUS_OK)

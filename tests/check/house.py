@@ -167,7 +167,7 @@ TESTED_BY = {
         'metrics/test_report': ('common/metrics/report_json.c',),
         'nn/test_layer': tuple(f'common/nn/{name}.c' for name in
                                ('activation', 'add', 'batch_norm', 'conv', 'group_norm', 'gru', 'lstm', 'memory',
-                                'norm', 'pool', 'turn', 'window')),
+                                'norm', 'turn', 'window')),
         'nn/test_layers_golden': ('common/nn/module.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
         'onnx/test_onnx': ('common/onnx/draft.c', 'common/onnx/layers.c'),

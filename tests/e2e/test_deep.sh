@@ -70,6 +70,30 @@ expect 0 '' 'its graph is written' "$vfl" models --state deep/party-1 export --o
 expect 0 'Conv .*InstanceNormalization .*MaxPool .*AveragePool' 'and says what its layers are' \
     /usr/bin/python3 "$root/tests/lib/onnx_run.py" show deep.onnx
 
+# --- weights are for no other layers ---
+
+package=$(echo "$PWD"/deep/party-1/state/models/*/model.safetensors)
+others=$(echo "$layers" | sed 's/relu/tanh/')
+# shellcheck disable=SC2086 # words
+expect 2 'model.load: its layers, or their activations, are others' 'a package of other activations' \
+    refused --party "*:model.layers=$others" --party "1:model.load=$package"
+
+# --- whatever one record holds, a row has one shape ---
+
+{
+    echo id,c,colour
+    for i in 1 2 3 4 5 6; do echo "$i,$i,1"; done
+} >plain.csv
+sed '7s/1$/green/' plain.csv >green.csv
+# shellcheck disable=SC2317 # called by expect
+coloured() { # FILE
+    "$VFL_BIN/vfl-party" -n -c deep/party-1/config.yaml --set "data.train=$PWD/$1" --set data.test= \
+        --set 'data.shape=[2,1]' --set 'model.layers=[{lstm: 4}]' --set data.scale=none
+}
+
+expect 0 '6 training and 0 test rows of 2 columns' 'numbers are a series' coloured plain.csv
+expect 2 'green.csv' 'and a word is none, in a column that is a feature' coloured green.csv
+
 # --- one model, by whatever way ---
 
 # shellcheck disable=SC2086 # words
@@ -130,6 +154,11 @@ expect 2 'item 2, 16: it takes values without an order (flatten), and \[C, H, W\
     'units on an image' refused --party '*:model.layers=[{conv2d: {out: 4, kernel: 3}}, 16]'
 expect 2 'data.shape: a row is said to be \[C, H, W\] = \[3, 8, 8\], and this party' 'a shape that is not the columns' \
     refused --party '*:data.shape=[3,8,8]' --party '*:model.preset=cnn'
+expect 2 'item 1, conv2d: it takes an image or a series (data.shape), and' 'a preset without a shape' \
+    run no --party '*:model.preset=cnn'
+rm -rf no
+expect 2 'data.shape: a polynomial bottom' 'a shape of a polynomial' \
+    refused --party '*:model.polynomial.degree=2' --party '*:model.layers=[]'
 expect 2 'model.train: dp does not know what one record does to a layer of the kind batch_norm' 'dp' \
     refused --party "*:model.layers=$batch" --party '*:model.train=dp' --party '*:model.noise=1'
 expect 2 'batch_norm makes what is released of a record hang on the others of its batch' 'noise beside it' \

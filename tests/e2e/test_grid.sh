@@ -52,6 +52,18 @@ same 'model.head=[8,8] model.head=[] model.head=[4]' \
     "$(printf 'name: x\ngrid: {model.head: [[8, 8], [], [4]]}\n' | runs | sed 's/ --seed 1//' | flat)" \
     'values may be lists'
 
+same '--party *:data.shape=[1,4,4] --party *:model.layers=[{conv2d: {out: 2, kernel: 3}},relu,{maxpool: 2}] --seed 1' \
+    "$(runs <<'END'
+name: x
+party:
+  "*": {data.shape: [1, 4, 4], model.layers: [{conv2d: {out: 2, kernel: 3}}, relu, {maxpool: 2}]}
+END
+)" \
+    'layers are lists with words that take more'
+printf 'name: x\nparty: {"*": {model.layers: [{conv2d: {out: 2, kernel: 0}}]}}\n' >bad.yaml
+expect 2 'a layer whose kernel is a whole number' 'and are checked' \
+    "$grid" list bad.yaml
+
 # --- bundles, parties, links, cluster ---
 
 same "--columns 1-2,3 training.epochs=3 --party *:model.layers=[8] --party 2:data.scale=none --seed 1" "$(runs <<'END'

@@ -54,6 +54,10 @@ NETS = {
         nn.Flatten(), nn.Linear(12, 2), nn.Tanh())),
     "memory": ((6, 3), 2, lambda x: x, lambda: nn.Sequential(
         memory(nn.LSTM, 3, 4, True), memory(nn.LSTM, 4, 5, False), nn.Linear(5, 2))),
+    "unrolled": ((6, 3), 2, lambda x: x, lambda: nn.Sequential(
+        memory(nn.LSTM, 3, 4, True), nn.Flatten(), nn.Linear(24, 2), nn.Tanh())),
+    "steps": ((6, 3), 2, lambda x: x, lambda: nn.Sequential(
+        nn.Flatten(), nn.Linear(18, 4), nn.ReLU(), nn.Flatten(), nn.Linear(4, 2))),
     "gated": ((6, 3), 2, lambda x: x, lambda: nn.Sequential(
         memory(nn.GRU, 3, 4, True), memory(nn.GRU, 4, 5, False), nn.Linear(5, 2))),
     "blocks": ((1, 6, 4), 2, lambda x: x, lambda: nn.Sequential(

@@ -35,7 +35,7 @@ enum { ONE_OF = INSTRUMENTED ? 20 : 1 };
 /* What children leave to their parent. */
 struct board {
     uint64_t now, done; /* the seed under way; pairs that came to their end */
-    uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider;
+    uint64_t differences, crashes, released, refused, troubled, recovered, too_long, wider, deep;
     uint64_t placed, lacking;
     uint64_t kind[AGGREGATIONS][BOTTOMS][VIEWS][STRAGGLERS];
     uint64_t once, strict, encoding[PLAN_ENCODINGS], task[PLAN_TASKS];
@@ -63,6 +63,7 @@ static void count(struct board *b, const struct pair *p, const struct play *y)
     b->once += plan->training.releases == RELEASES_ONCE;
     b->strict += p->strict;
     b->wider += p->more > 0;
+    b->deep += p->deep;
     b->placed += p->placed;
     b->lacking += p->lacks;
     b->encoding[plan->protocol.encoding]++;
@@ -170,9 +171,10 @@ static void print_board(const struct board *b, double took)
     printf("\n  tasks:");
     for (size_t t = TASK_BINARY; t < PLAN_TASKS; t++)
         printf(" %s %" PRIu64, task_names[t], b->task[t]);
-    printf("; once %" PRIu64 "; default policy %" PRIu64 "; more features %" PRIu64
-           "; rows of alignments %" PRIu64 ", rows that are not there %" PRIu64 "\n",
-           b->once, b->strict, b->wider, b->placed, b->lacking);
+    printf("; once %" PRIu64 "; default policy %" PRIu64 "; deep %" PRIu64
+           "; more features %" PRIu64 "; rows of alignments %" PRIu64
+           ", rows that are not there %" PRIu64 "\n",
+           b->once, b->strict, b->deep, b->wider, b->placed, b->lacking);
     printf("  rows kept back %" PRIu64 ", the best model of them %" PRIu64
            "; what differs is evaluated %" PRIu64 "\n",
            b->validated, b->patient, b->evaluated);
@@ -187,7 +189,8 @@ static uint64_t too_little(const struct board *b, const struct crowd *c)
 {
     uint64_t rare = 0;
     const bool alike = b->done >= MANY &&
-                       ((c->kind == PAIR_TRAINS && b->wider * 100 < b->done * TASK_PERCENT_MIN) ||
+                       ((c->kind == PAIR_TRAINS && (b->wider * 100 < b->done * TASK_PERCENT_MIN ||
+                                                    b->deep * 100 < b->done * TASK_PERCENT_MIN)) ||
                         b->lacking * 100 < b->done * TASK_PERCENT_MIN);
     const bool unplaced = b->done >= MANY && b->placed * 100 < b->done * TASK_PERCENT_MIN;
     const bool idle = b->done >= MANY && b->released * 100 < b->done * RELEASED_PERCENT_MIN;
@@ -202,7 +205,8 @@ static uint64_t too_little(const struct board *b, const struct crowd *c)
     if (b->too_long > 0)
         printf("FAIL  %" PRIu64 " pairs were longer than what is compared\n", b->too_long);
     if (alike)
-        printf("FAIL  fewer than %d %% of the pairs differ in their number of features\n",
+        printf("FAIL  fewer than %d %% of the pairs differ in their number of features, "
+               "or are of deep bottoms\n",
                TASK_PERCENT_MIN);
     if (unplaced)
         printf("FAIL  fewer than %d %% of the pairs have rows of an alignment\n", TASK_PERCENT_MIN);

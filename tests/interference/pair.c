@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/data/order.h"
 #include "common/config/task.h"
+#include "party/prepare.h"
 #include "tests/interference/hostile.h"
 #include "tests/interference/plan.h"
 #include "tests/interference/questions.h"
@@ -79,12 +80,15 @@ static void draw_bottom(struct pair_bottom *b, struct dice *d)
     b->clip = DICE_PICK(d, clips);
 }
 
-/* Where the rows decide which features there are (rows_may_decide, party/prepare.c). */
+/* Where the rows decide which features there are (party_rows_may_decide). */
 static void draw_more(struct pair *p, struct dice d, bool polynomial)
 {
     const struct pair_bottom *b = &p->bottom[p->victim];
+    struct config_party c = {.train = b->train, .scale = "fit"};
 
-    if (!polynomial && b->train != TRAIN_DP && dice_percent(&d, 50))
+    c.degree = polynomial;
+    c.shape.n = p->deep ? 2 : 0;
+    if (party_rows_may_decide(&c) && dice_percent(&d, 50))
         p->more = (uint32_t)dice_between(&d, 1, PAIR_MORE_MAX);
 }
 
@@ -124,6 +128,26 @@ static void draw_dropout(struct pair *p, struct dice d, bool polynomial)
         p->dropout = 0.4;
 }
 
+/* Of any number of columns, each a step, or a place of an image. */
+static void draw_deep(struct pair *p, struct dice d)
+{
+    static const struct {
+        bool image;
+        const char *layers;
+    } bottoms[] = {
+        {false, "[{lstm: 2}]"},
+        {false, "[{gru: {units: 2, whole: 1}}, flatten, 3]"},
+        {false, "[{conv1d: {out: 2, kernel: 1}}, relu, {maxpool: 1}, flatten, 3]"},
+        {true,
+         "[residual, {conv2d: {out: 1, kernel: 1}}, {groupnorm: 1}, add, globalpool, flatten]"},
+    };
+    const size_t k = dice_between(&d, 0, sizeof bottoms / sizeof *bottoms - 1);
+
+    p->deep = true;
+    party_set(p, "data.shape=[%s%u,1]", bottoms[k].image ? "1," : "", p->options.columns);
+    party_set(p, "model.layers=%s", bottoms[k].layers);
+}
+
 static void draw_parties(struct pair *p, struct dice *d)
 {
     static const char *const layers[] = {"[]", "[]", "[3]", "[4, 3]"}, *const activations[] = {
@@ -131,12 +155,18 @@ static void draw_parties(struct pair *p, struct dice *d)
                                                                            "sigmoid", "none"};
     const bool polynomial =
         p->plan.protocol.aggregation == AGGREGATION_FEDVS || dice_percent(d, 12);
+    struct dice deep = dice_of(p->seed, DRAW_DEEP, 0);
 
     if (polynomial) { /* it has no layers */
         party_set(p, "model.layers=[]");
         party_set(p, "model.polynomial.degree=%u", (unsigned)dice_between(d, 1, 3));
     } else {
-        party_set(p, "model.layers=%s", DICE_PICK(d, layers));
+        const char *units = DICE_PICK(d, layers);
+
+        if (p->kind == PAIR_TRAINS && !p->options.embeds && dice_percent(&deep, 20))
+            draw_deep(p, deep);
+        else
+            party_set(p, "model.layers=%s", units);
     }
     party_set(p, "model.activation=%s", DICE_PICK(d, activations));
     draw_dropout(p, dice_of(p->seed, DRAW_DROPOUT, 0), polynomial);
@@ -454,10 +484,10 @@ void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
     p->several = p->options.classes > 1 && dice_percent(&labels, 20);
     draw_validate(p, dice_of(seed, DRAW_VALIDATE, 0));
     pair_draw_plan(p, &plan);
-    draw_parties(p, &parties);
-    draw_trouble(p, &trouble);
     embeds = dice_of(seed, DRAW_EMBEDS, 0);
     p->options.embeds = kind == PAIR_TRAINS && dice_percent(&embeds, 15);
+    draw_parties(p, &parties);
+    draw_trouble(p, &trouble);
     if (kind == PAIR_PREDICTS)
         questions_draw(p);
     for (size_t i = 0; i < PLAN_KEYS_N; i++) {

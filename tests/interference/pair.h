@@ -20,7 +20,7 @@
 
 enum {
     PAIR_PARTIES_MAX = 5,
-    PAIR_SET_MAX = 96,
+    PAIR_SET_MAX = 128,
     PAIR_PARTY_SETS_MAX = 16,
     PAIR_RULES_MAX = 3,
     PAIR_QUESTIONS_MAX = 3
@@ -43,7 +43,8 @@ enum {
     DRAW_STEPS,
     DRAW_LACKS,
     DRAW_PLACED,
-    DRAW_EMBEDS
+    DRAW_EMBEDS,
+    DRAW_DEEP
 };
 
 /* A run of training, or jobs of predictions by the model of one (questions.h). */
@@ -70,6 +71,7 @@ struct pair {
     const char *share;          /* data.validate, where options.validate_rows is above 0 */
     struct pair_bottom bottom[PAIR_PARTIES_MAX];
     double dropout; /* of all bottoms that train */
+    bool deep;      /* a row has a shape (data.shape), and layers that take it */
     uint32_t victim;
     bool columns;     /* all of the victim's values differ; else those of `record` */
     uint32_t record;  /* of the training rows, or of those that are predicted */

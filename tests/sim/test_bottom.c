@@ -184,6 +184,82 @@ static void test_fedvs_takes_polynomials_only(void **state)
     assert_int_equal(party_bottom_check(&config, &plan, COLS, NULL, &err), STATUS_OK);
 }
 
+/* A bottom of 16 features in this shape. */
+static void list(const struct plan_widths *shape, const char *const *items)
+{
+    char want[256];
+
+    config.degree = 0;
+    config.shape = *shape;
+    config.layers.n = 0;
+    for (; *items != NULL; items++) {
+        const struct key_value_item item = {.text = *items, .map = strchr(*items, ' ') != NULL};
+
+        assert_true(layers_read(&config.layers.item[config.layers.n++], &item, want, sizeof want));
+    }
+}
+
+/* How many features there are the rows may decide: no refusal hangs on it that others see. */
+static void test_a_shape_or_a_size_that_is_none_is_said_here_alone(void **state)
+{
+    const struct plan_widths series = {2, {4, 4}}, none = {0};
+    struct error err = {0};
+
+    (void)state;
+    list(&series, (const char *const[]){"lstm 4", NULL});
+    assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err), STATUS_OK);
+    assert_int_equal(party_bottom_check(&config, &plan, 17, NULL, &err), STATUS_IO);
+    assert_int_equal(status_kind(err.status), STATUS_KIND_LOCAL);
+    list(&none, (const char *const[]){"65536", "65536", "65536", NULL});
+    assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err), STATUS_MEMORY);
+    assert_int_equal(status_kind(err.status), STATUS_KIND_LOCAL);
+}
+
+static void test_dp_takes_every_layer_but_those_that_mix_rows(void **state)
+{
+    static const struct plan_widths image = {3, {1, 4, 4}}, series = {2, {4, 4}};
+    static const struct {
+        const struct plan_widths *shape;
+        const char *item[4];
+        bool takes;
+    } lists[] = {
+        {&image, {"16", NULL}, true},
+        {&image, {"relu", "16", NULL}, true},
+        {&image, {"maxpool 2", "flatten", NULL}, true},
+        {&image, {"avgpool 2", "flatten", "8", NULL}, true},
+        {&image, {"residual", "16", "add", NULL}, true},
+        {&image, {"conv2d out=2 kernel=1", "flatten", NULL}, true},
+        {&image, {"groupnorm 1", "flatten", NULL}, true},
+        {&series, {"conv1d out=2 kernel=1", "flatten", NULL}, true},
+        {&series, {"lstm 3", NULL}, true},
+        {&series, {"gru 3", NULL}, true},
+        {&image, {"batchnorm", "flatten", NULL}, false},
+    };
+    bool seen[NN_KINDS] = {[NN_POLYNOMIAL] = true, [NN_EMBEDDING] = true}; /* of no list */
+
+    (void)state;
+    config.noise = 1;
+    plan.protocol.encoding = ENCODING_FIXED;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct error err = {0};
+        struct nn_spec spec;
+
+        list(lists[i].shape, lists[i].item);
+        config.train = TRAIN_RAW;
+        assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err), STATUS_OK);
+        spec = party_bottom_spec(&config, &plan, 16, NULL);
+        for (size_t k = 0; k < spec.layers; k++)
+            seen[spec.layer[k].kind] = true;
+        config.train = TRAIN_DP;
+        assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err),
+                         lists[i].takes ? STATUS_OK : STATUS_CONFIG);
+        if (!lists[i].takes)
+            assert_string_equal(err.text, "model.train: not with the layers of this bottom");
+    }
+    for (size_t k = 0; k < NN_KINDS; k++)
+        assert_true(seen[k]);
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, set_up)
 
 /* A layer that mixes rows: only where no claim is made for one of them, or by what it has. */
@@ -233,6 +309,8 @@ int main(void)
         TEST(test_layers_see_inputs_as_they_are),
         TEST(test_embeddings_beyond_the_clip_are_counted_where_they_are_cut_off),
         TEST(test_fedvs_takes_polynomials_only),
+        TEST(test_a_shape_or_a_size_that_is_none_is_said_here_alone),
+        TEST(test_dp_takes_every_layer_but_those_that_mix_rows),
         TEST(test_batches_are_not_mixed_where_records_are_hidden),
     };
 

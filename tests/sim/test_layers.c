@@ -102,6 +102,94 @@ static void test_each_layer_takes_the_shape_of_the_one_before(void **state)
     assert_kinds("gru 40, gru 6, dense 5");
 }
 
+/* The shape by which layer i transposes. */
+static void assert_transposes(size_t i, uint32_t channels, uint32_t height, uint32_t width)
+{
+    const struct nn_layer_spec *l = &spec.layer[i];
+
+    assert_true(l->kind == NN_TURN && l->flattens);
+    assert_true(l->shape.channels == channels && l->shape.height == height &&
+                l->shape.width == width);
+}
+
+/* PyTorch flattens a series step by step where its layers have it so, and channel by channel where
+ * they have channels first.  One place is nothing to transpose. */
+static void test_a_series_is_flattened_as_pytorch_does(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(SERIES(6, 3), 18, &err, "flatten", "9"), STATUS_OK);
+    assert_transposes(0, 18, 1, 1);
+    assert_int_equal(BUILD(SERIES(6, 3), 18, &err, "lstm units=4 whole=1", "tanh", "flatten"),
+                     STATUS_OK);
+    assert_transposes(2, 24, 1, 1);
+    assert_int_equal(BUILD(SERIES(6, 3), 18, &err, "conv1d out=4 kernel=1", "relu", "flatten"),
+                     STATUS_OK);
+    assert_transposes(1, 4, 1, 6);
+    assert_int_equal(
+        BUILD(SERIES(6, 3), 18, &err, "conv1d out=4 kernel=1", "gru units=2 whole=1", "flatten"),
+        STATUS_OK);
+    assert_transposes(2, 12, 1, 1);
+    assert_int_equal(BUILD(SERIES(6, 3), 18, &err, "lstm units=4 whole=1", "maxpool 2", "flatten"),
+                     STATUS_OK);
+    assert_transposes(2, 4, 1, 3);
+    /* One of the two ways has channels first. */
+    assert_int_equal(BUILD(SERIES(6, 3), 18, &err, "residual", "conv1d out=3 kernel=1", "shortcut",
+                           "lstm units=3 whole=1", "add", "flatten"),
+                     STATUS_OK);
+    assert_transposes(3, 3, 1, 6);
+}
+
+/* Of a row as the file has it, and of that alone. */
+static void test_units_take_a_row_without_its_shape(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(IMAGE(2, 2, 2), 8, &err, "relu", "16"), STATUS_OK);
+    assert_kinds("activation 8, dense 16, dense 5");
+    assert_int_equal(BUILD(SERIES(4, 2), 8, &err, "relu", "16"), STATUS_OK);
+    assert_kinds("activation 8, dense 16, dense 5");
+    assert_int_equal(BUILD(SERIES(4, 2), 8, &err, "lstm units=2 whole=1", "16"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 2, 16: it takes values without an order (flatten)"));
+}
+
+static void test_flattening_twice_is_as_once(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(IMAGE(2, 32, 32), 2048, &err, "conv2d out=72 kernel=3",
+                           "conv2d out=72 kernel=3 padding=2", "flatten", "flatten", "4"),
+                     STATUS_OK);
+    assert_transposes(3, 72, 32, 32);
+    assert_transposes(4, 72 * 32 * 32, 1, 1);
+    assert_true(nn_spec_fits(&spec));
+}
+
+/* As -n has it, before there are columns or a plan. */
+static void test_a_list_is_checked_by_its_file_alone(void **state)
+{
+    const struct plan_widths image = IMAGE(1, 4, 4), flat = FLAT;
+    struct error err = {0};
+
+    (void)state;
+    list(&image, (const char *const[]){"conv2d out=4 kernel=3", "flatten", NULL});
+    assert_int_equal(party_layers_check(&config, 0, NULL, &err), STATUS_OK);
+    assert_int_equal(party_layers_check(&config, 16, NULL, &err), STATUS_OK);
+    assert_int_equal(party_layers_check(&config, 17, NULL, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "data.shape: a row is said to be [C, H, W] = [1, 4, 4]"));
+    list(&flat, (const char *const[]){"conv2d out=4 kernel=3", "flatten", NULL});
+    assert_int_equal(party_layers_check(&config, 0, NULL, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 1, conv2d: it takes an image or a series (data.shape)"));
+    list(&flat, (const char *const[]){"64", "8", NULL});
+    assert_int_equal(party_layers_check(&config, 0, NULL, &err), STATUS_OK);
+    config.degree = 2;
+    config.layers.n = 0;
+    assert_int_equal(party_layers_check(&config, 3, NULL, &err), STATUS_OK);
+}
+
 static void test_a_block_goes_two_ways_to_its_sum(void **state)
 {
     struct error err;
@@ -230,6 +318,19 @@ static void test_no_list_asks_for_more_than_there_may_be(void **state)
                            "conv2d out=65536 kernel=255 padding=254", "flatten"),
                      STATUS_CONFIG);
     assert_int_equal(BUILD(SERIES(65536, 1), 65536, &err, "lstm 16384"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 1, lstm: it takes fewer steps, or has fewer units"));
+    /* Weights of one layer. */
+    assert_int_equal(BUILD(SERIES(2, 1), 2, &err, "gru 16384"), STATUS_CONFIG);
+    assert_int_equal(BUILD(SERIES(2, 1024), 2048, &err, "conv1d out=65536 kernel=2", "flatten"),
+                     STATUS_CONFIG);
+    /* Values of a row. */
+    assert_int_equal(BUILD(SERIES(65536, 1), 65536, &err, "conv1d out=300 kernel=1", "flatten"),
+                     STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 1, conv1d: it would give 19660800 values a row, and "
+                                     "16777216 are the most"));
+    assert_int_equal(BUILD(SERIES(1000, 2), 2000, &err, "globalpool", "flatten"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 1, globalpool: it takes at most 256 a side, and [T, C] "
+                                     "= [1000, 2] come to it"));
     assert_int_equal(BUILD(IMAGE(1, 200, 200), 40000, &err, "conv2d out=65536 kernel=1", "flatten"),
                      STATUS_CONFIG);
 }
@@ -238,6 +339,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_layer_takes_the_shape_of_the_one_before),
+        cmocka_unit_test(test_a_series_is_flattened_as_pytorch_does),
+        cmocka_unit_test(test_units_take_a_row_without_its_shape),
+        cmocka_unit_test(test_flattening_twice_is_as_once),
+        cmocka_unit_test(test_a_list_is_checked_by_its_file_alone),
         cmocka_unit_test(test_a_block_goes_two_ways_to_its_sum),
         cmocka_unit_test(test_two_ways_that_do_not_meet_are_refused),
         cmocka_unit_test(test_the_preset_of_blocks_is_resnet18),

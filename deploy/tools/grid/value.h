@@ -7,8 +7,8 @@
 #include "common/base/arena.h"
 #include "common/config/tree.h"
 
-/* A scalar's text, or a list as `[a,b]`; NULL when memory is short or it is too long.  Not for
- * maps. */
+/* A scalar's text, a list as `[a,b]`, and a map, as the items of model.layers are, as
+ * `{name: value}`; NULL when memory is short or it is too long. */
 const char *value_text(const struct tree *t, struct arena *a);
 
 #endif

@@ -256,7 +256,7 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
         draw_table(&config_keys_party, &party);
         if (party.group[0] == 0 || party.time[0] == 0)
             party.validate_by = VALIDATE_ID;
-        party.shape = (struct plan_widths){.n = 2, .width = {4, 3}};
+        party.shape = party.degree > 0 ? (struct plan_widths){0} : (struct plan_widths){2, {4, 3}};
         party.preset = PRESET_NONE;
         if (party.degree > 0)
             party.layers = (struct config_layers){0};

@@ -7,19 +7,31 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
 static struct config_party party;
 
-static enum status load(const char *set, struct error *err)
+static enum status load_two(const char *one, const char *two, struct error *err)
 {
-    const char *const sets[] = {
-        "server=127.0.0.1:1", "roster=r",      "state=s",      "identity.cert=c",
-        "identity.key=k",     "identity.ca=a", "data.train=t", set};
+    const char *const sets[] = {"server=127.0.0.1:1",
+                                "roster=r",
+                                "state=s",
+                                "identity.cert=c",
+                                "identity.key=k",
+                                "identity.ca=a",
+                                "data.train=t",
+                                one,
+                                two};
 
     *err = (struct error){0};
     return config_load_party(&party, NULL, sets, sizeof sets / sizeof *sets, err);
+}
+
+static enum status load(const char *set, struct error *err)
+{
+    return load_two(set, "data.train=t", err);
 }
 
 static void assert_layer(size_t i, enum layers_word word, const uint32_t *argument)
@@ -68,6 +80,7 @@ static void test_what_is_no_layer_is_refused_in_words(void **state)
         {"model.layers=[0]", "a whole number in [1, 65536]"},
         {"policy.aggregations=[{masked: 1}]", "a list of single values"},
         {"data.shape=[5]", "must be [C, H, W], [T, C] or []"},
+        {"data.shape=[1, 2, 3, 4]", "must be [C, H, W], [T, C] or []"},
     };
     struct error err;
 
@@ -95,12 +108,75 @@ static void test_a_preset_is_its_layers(void **state)
     assert_int_equal(party.layers.n, 1);
 }
 
+static void test_beside_a_preset_stand_its_own_layers_alone(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(load_two("model.preset=lstm", "model.layers=[{lstm: 64}]", &err), STATUS_OK);
+    assert_int_equal(load_two("model.preset=lstm", "model.layers=[{lstm: 63}]", &err),
+                     STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "model.layers says other layers: leave one out"));
+    assert_int_equal(load_two("model.preset=lstm", "model.polynomial.degree=2", &err),
+                     STATUS_CONFIG);
+    assert_int_equal(load_two("data.shape=[2, 3]", "model.polynomial.degree=2", &err),
+                     STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "a polynomial bottom (model.polynomial.degree) has none"));
+}
+
+static void test_every_word_is_read_back_as_it_was_printed(void **state)
+{
+    static const char *const items[] = {
+        "64",
+        "{conv2d: {out: 16, kernel: 3, stride: 2, padding: 1, groups: 4, bias: 0}}",
+        "{conv1d: {out: 5, kernel: 255}}",
+        "{maxpool: {size: 3, stride: 1, padding: 2}}",
+        "{avgpool: 2}",
+        "globalpool",
+        "{groupnorm: 4}",
+        "batchnorm",
+        "{lstm: {units: 5, whole: 1}}",
+        "{gru: 3}",
+        "residual",
+        "shortcut",
+        "add",
+        "flatten",
+        "relu",
+        "tanh",
+        "sigmoid",
+    };
+    bool seen[LAYERS_WORDS] = {false};
+    struct error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        char set[256];
+        struct config_layers was;
+        struct buf out;
+
+        snprintf(set, sizeof set, "model.layers=[7, %s]", items[i]);
+        assert_int_equal(load(set, &err), STATUS_OK);
+        was = party.layers;
+        seen[was.item[1].word] = true;
+        buf_init(&out, 4096);
+        assert_int_equal(layers_print(&was, &out), STATUS_OK);
+        snprintf(set, sizeof set, "model.layers=%.*s", (int)out.len, (const char *)out.data);
+        assert_int_equal(load(set, &err), STATUS_OK);
+        assert_memory_equal(&was, &party.layers, sizeof was);
+        buf_deinit(&out);
+    }
+    for (size_t w = 0; w < LAYERS_WORDS; w++)
+        assert_true(seen[w]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_take_what_is_said_and_their_defaults),
         cmocka_unit_test(test_what_is_no_layer_is_refused_in_words),
         cmocka_unit_test(test_a_preset_is_its_layers),
+        cmocka_unit_test(test_beside_a_preset_stand_its_own_layers_alone),
+        cmocka_unit_test(test_every_word_is_read_back_as_it_was_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

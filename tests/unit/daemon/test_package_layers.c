@@ -73,6 +73,33 @@ static void test_each_layer_is_read_as_it_was_written(void **state)
     package_deinit(&got);
 }
 
+/* Of as many weights of the same shapes. */
+static void test_its_weights_are_for_no_other_layers(void **state)
+{
+    struct error err = {0};
+    struct package got;
+
+    (void)state;
+    package_init(&got);
+    assert_int_equal(package_parse(&got, file.data, file.len, &err), STATUS_OK);
+    for (int other = 0; other < 3; other++) {
+        struct nn_spec spec = SPEC;
+        struct arena room;
+        struct nn_net into;
+
+        if (other == 1)
+            spec.act[0] = NN_ACT_TANH;
+        if (other == 2)
+            spec.layer[1].flattens = false;
+        assert_int_equal(arena_init(&room, nn_net_bytes(&spec)), STATUS_OK);
+        assert_int_equal(nn_net_init(&into, &spec, &room), STATUS_OK);
+        assert_int_equal(package_weights(&got, &into, &err),
+                         other == 0 ? STATUS_OK : STATUS_CONFIG);
+        arena_deinit(&room);
+    }
+    assert_string_equal(err.text, "its layers, or their activations, are others");
+    package_deinit(&got);
+}
 /* Texts of a package, and what no package says in their place. */
 static const char *const changes[][2] = {
     /* no kind, and kinds that are told by other keys */
@@ -152,6 +179,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_layer_is_read_as_it_was_written, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_its_weights_are_for_no_other_layers, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_layers_that_cannot_be_are_refused, set_up, tear_down),
     };

@@ -11,6 +11,7 @@
 #include "common/nn/dpsum.h"
 #include "tests/unit/nn/sample.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { ROWS = 4, VALUES_MAX = 256, PARAMS_MAX = 512, DOUBLES_MAX = 8192 };
+enum { ROWS = 4, BROKEN = 2, VALUES_MAX = 320, PARAMS_MAX = 512, DOUBLES_MAX = 8192 };
 
 #define SHAPE(c, h, w) .shape = {c, h, w}
 #define ADD(summand)                                                                               \
@@ -52,6 +53,8 @@ static const struct sample SAMPLES[] = {
     {"conv", IMAGE(CONV, NONE, 6 * 5 * 4, 2 * 2 * 6, SHAPE(4, 6, 5), WINDOW(3, 2, 0), .groups = 2)},
     {"conv", IMAGE(CONV, NONE, 3 * 4 * 2, 3 * 4 * 3, SHAPE(2, 3, 4), WINDOW(1, 1, 0), .groups = 1)},
     {"conv", IMAGE(CONV, NONE, 4 * 4 * 3, 2 * 2 * 3, SHAPE(3, 4, 4), WINDOW(4, 2, 1), .groups = 3)},
+    /* So many places that each row's are multiplied for themselves. */
+    {"conv", IMAGE(CONV, NONE, 20 * 16, 20 * 16, SHAPE(1, 20, 16), WINDOW(3, 1, 1), .groups = 1)},
     {"max_pool", IMAGE(MAX_POOL, NONE, 5 * 4 * 2, 2 * 2 * 2, SHAPE(2, 5, 4), WINDOW(2, 2, 0))},
     {"max_pool", IMAGE(MAX_POOL, NONE, 5 * 5 * 3, 3 * 3 * 3, SHAPE(3, 5, 5), WINDOW(3, 2, 1))},
     {"avg_pool", IMAGE(AVG_POOL, NONE, 5 * 5 * 3, 3 * 3 * 3, SHAPE(3, 5, 5), WINDOW(3, 2, 1))},
@@ -324,6 +327,92 @@ static void test_running_parameters_follow_batches_alone(void **state)
     }
 }
 
+/* What the batch adds up to when record BROKEN's gradient for its output is nought. */
+static void without_the_record(struct trial *t, float *want)
+{
+    memset(t->dy + BROKEN * t->out, 0, t->out * sizeof *t->dy);
+    backward(t, ROWS);
+    copy_gradients(t, want);
+}
+
+static void assert_adds_nothing(const struct trial *t, const float *want)
+{
+    float got[PARAMS_MAX];
+
+    assert_int_equal(nn_net_lost_backward(&t->net), 1);
+    copy_gradients(t, got);
+    for (size_t i = 0; i < t->params; i++)
+        assert_true(got[i] == want[i]);
+    for (size_t i = 0; i < t->in && !layer(t)->kind->no_dx; i++)
+        assert_true(t->dx[BROKEN * t->in + i] == 0);
+}
+
+/* test_backward.c has the same of deep nets of units. */
+static void test_a_record_whose_pass_is_not_finite_adds_exactly_nothing(void **state)
+{
+    bool lost[NN_KINDS] = {false};
+
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        float want[PARAMS_MAX];
+        struct trial t;
+
+        if (layer_that_mixes(&SAMPLES[s].spec) != NULL) /* it spoils its batch */
+            continue;
+        open_trial(&t, &SAMPLES[s]);
+        for (size_t i = 0; i < t.params; i++)
+            t.p[i] *= 8;
+        nn_net_set_params(&t.net, t.p);
+        without_the_record(&t, want);
+        for (size_t i = 0; i < t.in; i++)
+            t.x[BROKEN * t.in + i] = i % 2 == 0 ? FLT_MAX : -FLT_MAX;
+        for (size_t i = 0; i < t.out; i++)
+            t.dy[BROKEN * t.out + i] = 1;
+        backward(&t, ROWS);
+        if (nn_net_lost_forward(&t.net) == 1) {
+            assert_adds_nothing(&t, want);
+            lost[SAMPLES[s].spec.layer[SAMPLES[s].spec.layers - 1].kind] = true;
+        }
+        close_trial(&t);
+    }
+    /* Many kinds make numbers of whatever numbers come in. */
+    assert_true(lost[NN_DENSE] && lost[NN_POLYNOMIAL] && lost[NN_CONV] && lost[NN_GROUP_NORM]);
+}
+
+static void test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing(void **state)
+{
+    static const float strange[] = {NAN, INFINITY, -INFINITY};
+
+    (void)state;
+    for (size_t k = 0; k < SAMPLES_N * 3; k++) {
+        float want[PARAMS_MAX];
+        struct trial t;
+
+        if (layer_that_mixes(&SAMPLES[k / 3].spec) != NULL)
+            continue;
+        open_trial(&t, &SAMPLES[k / 3]);
+        without_the_record(&t, want);
+        for (size_t i = 0; i < t.out; i++)
+            t.dy[BROKEN * t.out + i] = strange[k % 3];
+        backward(&t, ROWS);
+        assert_int_equal(nn_net_lost_forward(&t.net), 0);
+        assert_adds_nothing(&t, want);
+        close_trial(&t);
+    }
+}
+
+/* Or it would be made on the loop's thread, however long it takes (net.h). */
+static void test_each_value_that_a_layer_makes_is_counted_as_work(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        const struct nn_spec *spec = &SAMPLES[s].spec;
+
+        assert_true(nn_net_flops(spec, 10) >= 10.0 * spec->width[spec->layers]);
+        assert_true(nn_net_flops(spec, 10) == 10 * nn_net_flops(spec, 1));
+    }
+}
+
 static void test_its_tensors_are_all_of_its_parameters_in_order(void **state)
 {
     (void)state;
@@ -357,6 +446,9 @@ int main(void)
         cmocka_unit_test(test_backward_is_the_gradient_of_forward),
         cmocka_unit_test(test_the_norm_of_a_row_is_that_of_its_own_gradient),
         cmocka_unit_test(test_what_a_row_gives_hangs_on_that_row_alone),
+        cmocka_unit_test(test_a_record_whose_pass_is_not_finite_adds_exactly_nothing),
+        cmocka_unit_test(test_a_record_whose_way_back_is_not_finite_adds_exactly_nothing),
+        cmocka_unit_test(test_each_value_that_a_layer_makes_is_counted_as_work),
         cmocka_unit_test(test_running_parameters_follow_batches_alone),
         cmocka_unit_test(test_its_tensors_are_all_of_its_parameters_in_order),
     };

@@ -215,6 +215,27 @@ static struct nn_spec memories(enum nn_kind kind)
     return s;
 }
 
+/* What party_layers() makes of `flatten` where a series lies step by step (test_layers.c). */
+static struct nn_spec flattened(bool memory)
+{
+    const struct nn_layer_spec lstm = {.kind = NN_LSTM, .shape = {3, 1, 6}, .units = 4};
+    struct nn_spec s = {.layers = 3, .width = {18, 24, 24, 2}, .out_scale = 1, .rows_max = ROWS};
+
+    s.act[2] = NN_ACT_TANH;
+    s.layer[0] = lstm;
+    s.layer[1] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {24, 1, 1}, .flattens = true};
+    if (memory)
+        return s;
+    s = (struct nn_spec){.layers = 4,
+                         .width = {18, 18, 4, 4, 2},
+                         .act = {NN_ACT_NONE, NN_ACT_RELU},
+                         .out_scale = 1,
+                         .rows_max = ROWS};
+    s.layer[0] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {18, 1, 1}, .flattens = true};
+    s.layer[2] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {4, 1, 1}, .flattens = true};
+    return s;
+}
+
 /* Two blocks: around the first what came in, around the second a way of its own. */
 static struct nn_spec blocks(void)
 {
@@ -308,6 +329,15 @@ static void test_a_net_of_memories_is_that_of_pytorch(void **state)
     train("gated", &gated);
 }
 
+static void test_a_series_that_is_flattened_is_that_of_pytorch(void **state)
+{
+    const struct nn_spec unrolled = flattened(true), steps = flattened(false);
+
+    (void)state;
+    train("unrolled", &unrolled);
+    train("steps", &steps);
+}
+
 /* A file that PyTorch could not have written for it. */
 static void test_weights_in_another_order_are_refused(void **state)
 {
@@ -336,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_a_net_of_batches_is_that_of_pytorch),
         cmocka_unit_test(test_a_net_of_blocks_is_that_of_pytorch),
         cmocka_unit_test(test_a_net_of_memories_is_that_of_pytorch),
+        cmocka_unit_test(test_a_series_that_is_flattened_is_that_of_pytorch),
         cmocka_unit_test(test_weights_in_another_order_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
