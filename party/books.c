@@ -12,6 +12,7 @@
 #include "common/privacy/ledger_aligned.h"
 #include "common/privacy/ledger_file.h"
 #include "common/privacy/ledger_key.h"
+#include "common/privacy/ledger_spare.h"
 #include "common/wire/purpose.h"
 #include "party/counted.h"
 #include "party/policy.h"
@@ -152,6 +153,8 @@ static enum status bind_all(struct books *b, struct error *err)
     if (s == STATUS_OK)
         s = books_drawn_paid(b->ledger, b->in, &paid, err);
     b->due = !paid;
+    if (s == STATUS_OK && b->in->test.lacks != NULL)
+        s = ledger_bind(b->ledger, &b->nobody, NULL, (const char *const[]){LEDGER_NOBODY}, 1, err);
     if (s == STATUS_OK)
         fingerprint(b);
     return s;
@@ -186,6 +189,7 @@ void books_close(struct books *b)
         ledger_close(b->ledger);
     mem_free(b->train_slots);
     mem_free(b->test_slots);
+    mem_free(b->nobody);
     mem_free(b->slots);
     *b = (struct books){0};
 }
@@ -235,6 +239,28 @@ size_t books_expected(const struct books *b, struct account_entry out[ACCOUNT_ME
     return n;
 }
 
+static bool exceeds(struct policy_excess *out, const struct books *b,
+                    const struct account_entry *entries, size_t n)
+{
+    const struct policy_terms terms = {.delta = b->delta, .withstands = b->withstands};
+
+    return policy_exceeded(out, &b->in->config.policy, entries, n, &terms);
+}
+
+static enum status judge(const struct books *b, const struct account_entry *entries, size_t n,
+                         struct error *err)
+{
+    struct policy_excess e;
+
+    if (!exceeds(&e, b, entries, n))
+        return STATUS_OK;
+    return error_set(err, STATUS_BUDGET,
+                     "policy.max_epsilon: the next releases would bring epsilon against %s (%s) to "
+                     "%.4g, %.4g is the most",
+                     account_adversary_name(e.claim.adversary),
+                     account_adjacency_name(e.claim.adjacency), e.claim.epsilon, e.most);
+}
+
 /* With the next releases counted, record by record: the record that has most of them need not be
  * the one that had most before, and what a plan was priced at suffices for it.  That price was
  * without repetitions; void rounds add to it, and this is where they are stopped. */
@@ -242,18 +268,26 @@ static enum status check_epsilon(void *owner, struct error *err)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
     const struct books *b = owner;
-    const struct config_policy *policy = &b->in->config.policy;
+
+    return judge(b, entries, books_entries(b, entries), err);
+}
+
+/* The same of no record: of what hangs on how much was released in all. */
+static enum status check_released(void *owner, struct error *err)
+{
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    const struct books *b = owner;
     const size_t n = books_entries(b, entries);
-    const struct policy_terms terms = {.delta = b->delta, .withstands = b->withstands};
+
+    policy_of_no_record(entries, n);
+    return judge(b, entries, n, err);
+}
+
+static bool may_have(void *owner, const struct account_entry *entries, size_t n)
+{
     struct policy_excess e;
 
-    if (!policy_exceeded(&e, policy, entries, n, &terms))
-        return STATUS_OK;
-    return error_set(err, STATUS_BUDGET,
-                     "policy.max_epsilon: the next releases would bring epsilon against %s (%s) to "
-                     "%.4g, %.4g is the most",
-                     account_adversary_name(e.claim.adversary),
-                     account_adjacency_name(e.claim.adjacency), e.claim.epsilon, e.most);
+    return !exceeds(&e, owner, entries, n);
 }
 
 /* What was seen of others' ledgers, for the commit to come. */
@@ -328,11 +362,40 @@ enum status books_align(struct books *b, const struct alignment *about, uint32_t
 
 /* --- charges --- */
 
+static struct ledger_limits limits_of(struct books *b)
+{
+    const struct config_policy *policy = &b->in->config.policy;
+
+    return (struct ledger_limits){
+        .record_max = policy->releases_record,
+        .total_max = policy->releases_total,
+        .judge = policy_limits_epsilon(policy) ? check_epsilon : NULL,
+        .owner = b,
+    };
+}
+
+/* Where some rows may not be here, that one record has no more to spend would tell that it is, had
+ * it spent that by another alignment, where one that is not here is called otherwise.  So a limit
+ * of one record refuses nothing: what is over it, stand-ins too, is nobody's. */
+static enum status spare(struct books *b, const struct action_charge *c,
+                         const struct ledger_block *block, struct ledger_limits *limits,
+                         struct error *err)
+{
+    if (limits->judge != NULL) {
+        limits->judge = check_released;
+        limits->judge_one = may_have;
+    }
+    if (ledger_spare(b->ledger, c->spared, b->slots, block, *b->nobody, limits, err) != STATUS_OK)
+        return err->status;
+    limits->record_max = 0;
+    return STATUS_OK;
+}
+
 /* What is asked for is counted in the commit that charges it.  Where ids are too many, or a record
  * is over its limit, the same commit is made without a release: who has rows here decides neither
  * whether something is written nor how much. */
 static enum status charge_asked(struct books *b, const struct action_charge *c,
-                                struct ledger_block *block, const struct ledger_limits *limits,
+                                struct ledger_block *block, struct ledger_limits *limits,
                                 struct error *err)
 {
     struct ledger_asked asked = ledger_asked(b->ledger);
@@ -346,7 +409,9 @@ static enum status charge_asked(struct books *b, const struct action_charge *c,
     block->asked = &asked;
     block->places = c->places;
     if (counted == COUNTED) {
-        s = ledger_reserve(b->ledger, block, limits, err);
+        s = c->spared != NULL ? spare(b, c, block, limits, err) : STATUS_OK;
+        if (s == STATUS_OK)
+            s = ledger_reserve(b->ledger, block, limits, err);
         if (s != STATUS_BUDGET)
             return s;
     }
@@ -356,18 +421,6 @@ static enum status charge_asked(struct books *b, const struct action_charge *c,
         return STATUS_BUDGET;
     *err = failed;
     return s;
-}
-
-static struct ledger_limits limits_of(struct books *b)
-{
-    const struct config_policy *policy = &b->in->config.policy;
-
-    return (struct ledger_limits){
-        .record_max = policy->releases_record,
-        .total_max = policy->releases_total,
-        .judge = policy_limits_epsilon(policy) ? check_epsilon : NULL,
-        .owner = b,
-    };
 }
 
 static int by_slot(const void *x, const void *y)
@@ -405,7 +458,7 @@ static enum status charge_statistics(struct books *b, struct error *err)
 
 enum status books_charge(struct books *b, const struct action_charge *c, struct error *err)
 {
-    const struct ledger_limits limits = limits_of(b);
+    struct ledger_limits limits = limits_of(b);
     struct ledger_block block = {
         .plan = c->plan,
         .data = b->data,

@@ -259,6 +259,12 @@ static enum status check_epsilon(const struct config_policy *policy, const struc
         e.claim.epsilon, e.most);
 }
 
+void policy_of_no_record(struct account_entry *spent, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        spent[i].participations_max = spent[i].trained_max = 0;
+}
+
 enum status policy_full(struct error *err)
 {
     return error_set(err, STATUS_BUDGET,

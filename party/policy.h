@@ -78,6 +78,10 @@ struct account_entry policy_contributed(const struct plan *p, const struct polic
 struct account_entry policy_predicted(const struct plan *p, const struct policy_set *set,
                                       uint32_t rows);
 
+/* What was spent, without what single records have of it: releases in all stay.  Where some rows
+ * may not be here a record's own counts decide what is sent of it, and refuse nothing. */
+void policy_of_no_record(struct account_entry *spent, size_t n);
+
 /* STATUS_BUDGET: the ledger takes no further mechanism, and the plan's is one (ledger_takes()). */
 enum status policy_full(struct error *err) MUST_USE;
 /* Of the set alone. */

@@ -434,6 +434,8 @@ enum status price_print_predictions(const struct price *p, const struct party_in
     if (s != STATUS_OK)
         return s;
     memcpy(all, p->spent, p->spent_n * sizeof *all);
+    if (in->test.lacks != NULL)
+        policy_of_no_record(all, p->spent_n);
     all[p->spent_n] = p->entry;
     s = p->taken
             ? policy_check_entries(&in->config.policy, &p->plan, &p->set, all, p->spent_n + 1, &why)

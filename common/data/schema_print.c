@@ -97,6 +97,10 @@ static enum status print_column(const struct schema_column *c, struct buf *out)
         s = key_print_quoted(c->name, out);
     if (s == STATUS_OK)
         s = buf_printf(out, ", kind: %s", schema_kinds[c->kind]);
+    /* What its kind was before (group, a column that the rows say nothing by) may have left more.
+     */
+    if (s == STATUS_OK && (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL))
+        return buf_printf(out, "}\n");
     if (s == STATUS_OK && texts && !c->open)
         s = print_levels(c, out);
     if (s == STATUS_OK && c->open && c->min_rows > 0)

@@ -51,6 +51,9 @@ struct action_charge {
     uint32_t rounds;
     const uint32_t *rows; /* of the train or test table, by purpose */
     size_t n;
+    /* predicts: NULL, or by rows[], the core's: set to 1 where a record has no more to spend, and
+     * to 0 otherwise.  Nothing of it is to be sent then; where this is NULL that is refused. */
+    uint8_t *spared;
     size_t places;                 /* predicts: n, had every id a row here */
     struct ledger_stretch stretch; /* the same rows by the public schedule; no law: listed alone */
     const uint64_t *seen;          /* by roster index: the highest numbers of peers' ledgers seen */

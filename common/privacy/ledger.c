@@ -390,7 +390,7 @@ void ledger_totals(const struct ledger *l, struct ledger_totals *out)
     for (size_t p = 0; p < LEDGER_PURPOSES; p++)
         out->releases[p] = l->counts.releases[p];
     out->participations_max = ledger_counts_most(&l->counts);
-    out->records = l->counts.records;
+    out->records = l->counts.records - (l->counts.nobody > 0);
 }
 
 uint32_t ledger_spent(const struct ledger *l, uint32_t slot)

@@ -101,6 +101,9 @@ struct ledger_limits {
     /* Or NULL: sees the ledger with the block in it (ledger_entries()), and says whether it stays.
      */
     enum status (*judge)(void *owner, struct error *err);
+    /* Of ledger_spare, or NULL: may one record have come to this?  Of entries as ledger_entries()
+     * has them, its own counts in place of the most of any. */
+    bool (*judge_one)(void *owner, const struct account_entry *entries, size_t n);
     void *owner;
 };
 

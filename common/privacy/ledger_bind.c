@@ -160,7 +160,7 @@ static enum status bind_slots(struct ledger *l, const struct binding *b, uint32_
     if (s == STATUS_OK) {
         bound = ledger_sets_find(&l->sets, runs, bytes);
         bound->bound = true;
-        l->counts.records = l->ids.n;
+        ledger_count_ids(l);
         l->records += 2;
         take_changes(l, b);
         if (set != NULL)

@@ -17,6 +17,10 @@ struct ledger;
 enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const char *const *ids,
                         size_t rows, struct error *err) MUST_USE;
 
+/* The name of what is nobody's, as no row is called: no id has a line break.  What is charged to it
+ * counts in releases, and in no record's. */
+#define LEDGER_NOBODY "\n"
+
 /* The same for rows that are of persons: row i, whose id is ids[i], is of persons[i], whose name is
  * no id.  In either, STATUS_POLICY when a row that was released would count as another record than
  * it did: as its own instead of a person's, or as another person's; STATUS_DATA when a row would be

@@ -151,7 +151,8 @@ uint32_t ledger_counts_most(const struct ledger_counts *c)
     uint32_t most = 0;
 
     for (size_t i = 0; i < c->records; i++)
-        most = c->total[i] > most ? c->total[i] : most;
+        if (i + 1 != c->nobody && c->total[i] > most)
+            most = c->total[i];
     return most;
 }
 
@@ -196,24 +197,33 @@ void ledger_counts_sum_up(struct ledger_counts *c, size_t mechanism)
     }
 }
 
+void ledger_counts_record(const struct ledger_counts *c, size_t mechanism, uint32_t slot,
+                          struct account_entry *e)
+{
+    e->participations_max = e->trained_max = 0;
+    for (int p = 0; p < LEDGER_PURPOSES; p++) {
+        const uint32_t n =
+            ledger_counts_of(c, (struct ledger_column){mechanism, (enum ledger_purpose)p}, slot);
+
+        e->participations_max += n;
+        if (p == LEDGER_TRAIN)
+            e->trained_max = n;
+    }
+}
+
 void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct account_entry *e)
 {
-    e->releases = e->participations_max = e->trained_max = 0;
-    if (ledger_counts_released(c, mechanism) == 0)
-        return;
-    for (uint32_t slot = 0; slot < c->records; slot++) {
-        uint64_t of_record = 0;
+    struct account_entry one;
 
-        for (int p = 0; p < LEDGER_PURPOSES; p++) {
-            const uint32_t n = ledger_counts_of(
-                c, (struct ledger_column){mechanism, (enum ledger_purpose)p}, slot);
-
-            of_record += n;
-            if (p == LEDGER_TRAIN && n > e->trained_max)
-                e->trained_max = n;
-        }
-        e->releases += of_record;
-        if (of_record > e->participations_max)
-            e->participations_max = of_record;
+    e->participations_max = e->trained_max = 0;
+    e->releases = ledger_counts_released(c, mechanism);
+    for (uint32_t slot = 0; slot < c->records && e->releases > 0; slot++) {
+        if (slot + (size_t)1 == c->nobody)
+            continue;
+        ledger_counts_record(c, mechanism, slot, &one);
+        if (one.participations_max > e->participations_max)
+            e->participations_max = one.participations_max;
+        if (one.trained_max > e->trained_max)
+            e->trained_max = one.trained_max;
     }
 }

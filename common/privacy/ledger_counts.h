@@ -31,6 +31,7 @@ struct ledger_counts {
     struct ledger_chunk **chunk[LEDGER_COLUMNS][LEDGER_PURPOSES]; /* NULL: all zero */
     size_t chunks;   /* pointers in each of these arrays; `total` covers as many slots */
     size_t records;  /* slots in use */
+    size_t nobody;   /* the slot that is no record's (LEDGER_NOBODY) + 1; 0: there is none */
     uint32_t *total; /* of each slot over mechanisms and purposes */
     uint64_t releases[LEDGER_PURPOSES];
     uint64_t column[LEDGER_COLUMNS][LEDGER_PURPOSES]; /* releases, mechanism by mechanism */
@@ -57,7 +58,7 @@ enum status ledger_counts_add(struct ledger_counts *c, struct ledger_column colu
 bool ledger_counts_subtract(struct ledger_counts *c, struct ledger_column column,
                             const uint32_t *slots, size_t n) MUST_USE;
 
-/* The largest total. */
+/* The largest total of a record. */
 uint32_t ledger_counts_most(const struct ledger_counts *c);
 
 /* Its releases. */
@@ -66,6 +67,9 @@ uint64_t ledger_counts_released(const struct ledger_counts *c, size_t mechanism)
 /* Its counts become LEDGER_PAST's: they can no longer be told from others'. */
 void ledger_counts_sum_up(struct ledger_counts *c, size_t mechanism);
 
+/* e->participations_max and trained_max of one record by a mechanism. */
+void ledger_counts_record(const struct ledger_counts *c, size_t mechanism, uint32_t slot,
+                          struct account_entry *e);
 /* e->releases of a mechanism, and the most of one record by it, at all and in training. */
 void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct account_entry *e);
 

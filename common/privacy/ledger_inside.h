@@ -27,6 +27,7 @@ struct ledger {
     struct ledger_members members;
     struct ledger_sets sets;
     struct ledger_asked asked;
+    uint8_t nobody[LEDGER_ID_BYTES]; /* digest of LEDGER_NOBODY */
     struct digest_mac persons;       /* names those that have rows */
     struct digest_mac data;          /* what names data in the file: nobody can try values on it */
     uint8_t salt[LEDGER_SALT_BYTES]; /* of the keys of digests */

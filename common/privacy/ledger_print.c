@@ -38,9 +38,11 @@ void ledger_histogram(const struct ledger *l, struct ledger_histogram *out)
 
     ledger_totals(l, &t);
     *out = (struct ledger_histogram){.width = t.participations_max / (LEDGER_BINS - 1) + 1};
-    for (uint32_t slot = 0; slot < t.records; slot++) {
-        size_t i = (size_t)(ledger_spent(l, slot) / out->width);
+    for (uint32_t slot = 0; slot < l->counts.records; slot++) {
+        const size_t i = (size_t)(ledger_spent(l, slot) / out->width);
 
+        if (slot + (size_t)1 == l->counts.nobody)
+            continue;
         out->records[i]++;
         out->n = i >= out->n ? i + 1 : out->n;
     }

@@ -40,7 +40,17 @@ enum status ledger_key_digests(struct ledger *l, const uint8_t key[LEDGER_KEY_BY
         s = key_mac(l, &l->persons, key, "vfl/ledger/1 persons");
     if (s == STATUS_OK)
         s = key_mac(l, &l->data, key, "vfl/ledger/1 data");
+    if (s == STATUS_OK)
+        s = ledger_ids_digest(&l->ids.mac, LEDGER_NOBODY, l->nobody);
     return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
+}
+
+void ledger_count_ids(struct ledger *l)
+{
+    const uint32_t nobody = ledger_ids_find(&l->ids, l->nobody);
+
+    l->counts.records = l->ids.n;
+    l->counts.nobody = nobody == UINT32_MAX ? 0 : (size_t)nobody + 1;
 }
 
 enum status ledger_write(struct ledger *l, const void *bytes, size_t n, struct error *err,

@@ -70,5 +70,7 @@ enum { LEDGER_FOLD_RECORDS = 20000 };
 /* The keys of digests of ids, of persons and of data, from the ledger's key and the salt. */
 enum status ledger_key_digests(struct ledger *l, const uint8_t key[LEDGER_KEY_BYTES],
                                struct error *err) MUST_USE;
+/* All ids have slots by now, for which there is room: counts are of so many, and of nobody. */
+void ledger_count_ids(struct ledger *l);
 
 #endif

@@ -86,7 +86,8 @@ static enum status take_ids(struct replay *r)
     }
     if (s == STATUS_OK)
         s = ledger_counts_grow(&r->l->counts, ids->n);
-    r->l->counts.records = s == STATUS_OK ? ids->n : r->l->counts.records;
+    if (s == STATUS_OK)
+        ledger_count_ids(r->l);
     return judged(r, s, "a record has two numbers");
 }
 

@@ -215,6 +215,8 @@ static enum status price(struct party_predict *p)
     p->mechanism = policy_mechanism(&p->plan, &set);
     if (!p->setup->ledger.takes(p->setup->ledger.owner, &p->mechanism))
         return policy_full(p->error);
+    if (p->setup->answers.rows->lacks != NULL)
+        policy_of_no_record(entries, n);
     /* A row that is asked for twice is judged as its block is charged. */
     entries[n] = policy_contributed(&p->plan, &set, p->about.rows,
                                     p->asks.n + contribution_mixes(&p->asks, p->setup->self, &end));
@@ -264,8 +266,8 @@ static enum status make_net(struct party_predict *p)
     shown = spec.rows_max < batch ? (size_t)batch * p->plan.model.embedding : 0;
     s = arena_init(&p->arena, nn_net_bytes(&spec) +
                                   ((size_t)batch * m->cols + shown) * sizeof *p->x +
-                                  3 * (size_t)batch * sizeof *p->round.row + (size_t)WIRE_TAGS_MAX +
-                                  PREDICT_CHECK_MAX + 9 * MEM_ALIGNMENT);
+                                  3 * (size_t)batch * sizeof *p->round.row + 2 * (size_t)batch +
+                                  (size_t)WIRE_TAGS_MAX + PREDICT_CHECK_MAX + 10 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
         s = nn_net_init(&p->net, &spec, &p->arena);
     if (s != STATUS_OK)
@@ -273,11 +275,12 @@ static enum status make_net(struct party_predict *p)
     p->x = arena_alloc(&p->arena, (size_t)batch * m->cols, sizeof *p->x);
     p->round.row = arena_alloc(&p->arena, batch, sizeof *p->round.row);
     p->round.charged = arena_alloc(&p->arena, 2 * (size_t)batch, sizeof *p->round.charged);
+    p->round.spared = arena_alloc(&p->arena, 2 * (size_t)batch, sizeof *p->round.spared);
     p->check = arena_alloc(&p->arena, (size_t)WIRE_TAGS_MAX + PREDICT_CHECK_MAX, 1);
     if (shown > 0)
         p->shown = arena_alloc(&p->arena, shown, sizeof *p->shown);
     CHECK((shown == 0 || p->shown != NULL) && p->x != NULL && p->round.row != NULL &&
-          p->round.charged != NULL && p->check != NULL);
+          p->round.charged != NULL && p->round.spared != NULL && p->check != NULL);
     return package_weights(m, &p->net, p->error);
 }
 

@@ -7,7 +7,8 @@
  * and told to nobody; but where sums are exact (prediction_is_exact) such an answer would show what
  * the others hold, and later what this party does, so that the job is refused there.  Of an
  * alignment of labelled rows nobody is to know who lacks one: those that are not here have a
- * stand-in in the table (absent.h), which is charged as a row is, and never counted.
+ * stand-in in the table (absent.h), which is charged as a row is, and never counted; and a record
+ * that has no more to spend refuses nothing there, but counts as one that is not here.
  *
  * A job of contributions (common/flow/contribution.h) is played by the same files: predictions are
  * one question, and it has several.
@@ -40,6 +41,8 @@ struct predict_round {
     uint32_t *row;     /* by row of the round: of the table; SIZE of the table: unknown */
     uint32_t *charged; /* charged_n of them: the known ones; mixing: then whose column each gets */
     uint32_t charged_n;
+    uint8_t
+        *spared; /* by charged: it has no more to spend, and counts as not here (labelled rows) */
     uint8_t view[WIRE_DIGEST_BYTES], dither[WIRE_DIGEST_BYTES];
     bool counted;            /* its rows were asked for before, and which of them are unknown */
     bool relay_due, summing; /* summing: what is worked on are the others' shares */

@@ -187,11 +187,25 @@ enum status predict_broadcast(struct party_predict *p, struct actions *a,
         .rounds = 1,
         .rows = p->round.charged,
         .n = cannot_answer(p) ? 0 : p->round.charged_n,
+        .spared = p->setup->answers.rows->lacks != NULL ? p->round.spared : NULL,
         .places = (mixes_here(p) != NULL ? 2 : 1) * (size_t)p->round.rows,
         .seen = p->seen,
         .seen_n = p->setup->roster->n,
     };
     return STATUS_OK;
+}
+
+/* On this side alone. */
+static void say_spared(const struct party_predict *p)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->round.charged_n; i++)
+        n += p->round.spared[i];
+    if (n > 0)
+        log_warn("%u releases of round %llu would be of records that have no more to spend "
+                 "(policy.max_releases, max_epsilon): they are answered as if they were not here",
+                 n, (unsigned long long)p->round.number);
 }
 
 /* That there is no row for some id is counted, then, before it is told. */
@@ -203,6 +217,7 @@ enum status predict_charged(struct party_predict *p, struct actions *a)
         return error_set(p->error, STATUS_DATA,
                          "an id has no row here, which without noise cannot be answered");
     }
+    say_spared(p);
     p->released += p->round.charged_n;
     p->round.summing = false;
     actions_add(a, ACTION_WORK)->flops = nn_net_flops(&p->net.spec, p->round.rows);
@@ -247,17 +262,36 @@ static void mix(struct party_predict *p, uint32_t column)
 
     for (uint32_t i = 0; i < column; i++)
         first += schema_width(&schema->column[i]);
-    for (uint32_t i = 0; i < r->rows; i++)
-        if (r->row[i] < t->rows)
-            memcpy(p->x + i * t->cols + first,
-                   t->x + (size_t)r->charged[r->known + k++] * t->cols + first,
-                   width * sizeof *p->x);
+    for (uint32_t i = 0; i < r->rows; i++) {
+        float *to = p->x + i * t->cols + first;
+
+        if (r->row[i] >= t->rows)
+            continue;
+        if (r->spared[r->known + k])
+            memset(to, 0, width * sizeof *to);
+        else
+            memcpy(to, t->x + (size_t)r->charged[r->known + k] * t->cols + first,
+                   width * sizeof *to);
+        k++;
+    }
 }
 
-/* Unknown, or of an alignment of labelled rows and not here. */
-static bool has_no_row(const struct table *t, uint32_t row)
+/* Zeros for each row that is unknown, or that of an alignment of labelled rows is not here, or has
+ * no more to spend. */
+static void clear_lacking(float *h, const struct party_predict *p)
 {
-    return row >= t->rows || (t->lacks != NULL && t->lacks[row] != 0);
+    const struct table *t = p->setup->answers.rows;
+    const struct predict_round *r = &p->round;
+    const size_t width = p->plan.model.embedding;
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i < r->rows; i++) {
+        const bool known = r->row[i] < t->rows;
+
+        if (!known || (t->lacks != NULL && t->lacks[r->row[i]] != 0) || r->spared[k] != 0)
+            memset(h + i * width, 0, width * sizeof *h);
+        k += known;
+    }
 }
 
 /* Zeros for whoever is left out and for what is not here: a constant that no record is in. */
@@ -286,9 +320,10 @@ static float *embed(struct party_predict *p)
         nn_net_forward_all(&p->net, h, p->x, r->rows);
     else
         h = (float *)(uintptr_t)nn_net_forward(&p->net, p->x, r->rows);
-    for (uint32_t i = 0; i < r->rows; i++)
-        if (absent || has_no_row(t, r->row[i]))
-            memset(h + i * width, 0, width * sizeof *h);
+    if (absent)
+        memset(h, 0, r->rows * width * sizeof *h);
+    else
+        clear_lacking(h, p);
     return h;
 }
 

@@ -155,7 +155,7 @@ TESTED_BY = {
         'data/test_intake': ('common/data/intake_header.c', 'common/data/order.c',
                              'common/data/levels.c'),
         'data/test_postgres': ('common/data/place.c',),
-        'data/test_idx': ('common/data/counted.c',),
+        'data/test_array': ('common/data/counted.c',),
         'data/test_schema': ('common/data/schema_fit.c',),
         'field/test_fp16_vec': ('common/field/fp16_vec_avx512.c',),
         'field/test_fp16_mat': ('common/field/fp16_mat_avx2.c', 'common/field/fp16_mat_avx512.c'),

@@ -122,6 +122,30 @@ expect 0 '' 'moments of batches' run batch $shape --party "*:model.layers=$batch
     --set training.learning_rate=0.01
 holds batch 'S["status"] == "completed" and S["test"]["accuracy"] > 0.8' 'learn it, too'
 
+# --- pictures in colour ---
+
+# 200 of 3 x 32 x 32: label 1 has a bright half on the left of its red plane.
+python3 - <<'PY'
+import random
+random.seed(7)
+with open('colour.bin', 'wb') as f:
+    for r in range(200):
+        p = bytearray(random.randrange(60) for _ in range(3072))
+        for y in range(32):
+            for x in range(16 if r % 2 else 0):
+                p[y * 32 + x] += 150
+        f.write(bytes([r % 2]) + bytes(p))
+PY
+for cut in 1x2 2x2; do
+    expect 0 '' "batches of CIFAR between parties by grid:$cut" timeout 600 "$vfl" cluster --quiet --out "colour-$cut" \
+        --cifar-train colour.bin --columns "grid:$cut" --party '*:model.preset=cnn' --seed 5 \
+        --set training.optimizer=adam --set training.batch=40 --set training.epochs=2
+    holds "colour-$cut" 'S["status"] == "completed" and S["test"]["auc"] > 0.95' 'learn what is where'
+done
+expect 0 'shape: \[3,16,16\]' 'each party knows what its part is' cat colour-2x2/party-4/resolved.yaml
+expect 0 '' 'and predicts a batch' "$vfl" predict --quiet --run colour-1x2 --data colour.bin --out colour.csv
+same 201 "$(wc -l <colour.csv)" 'every picture'
+
 # --- what does not fit ---
 
 expect 2 'item 1, conv2d: it takes what 9 x 9 fits in.*\[C, H, W\] = \[2, 8, 8\]' 'a window that is too large' \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_embedding.sh -- a category of many levels, embedded: trained, kept, predicted, exported and resumed by name.
+# test_embedding.sh -- a category of many levels, embedded: trained, kept, predicted, exported and taken up again by name.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=../lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"

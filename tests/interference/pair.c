@@ -300,6 +300,20 @@ static void lack(struct table *t, struct dice d, struct dice other, size_t one)
     }
 }
 
+/* Which have no more to spend: by another alignment, say, of which the runs may differ. */
+static uint8_t *spend(size_t rows, struct dice d, struct dice other, size_t one)
+{
+    uint8_t *spent = mem_alloc(rows + 1, 1);
+
+    CHECK(spent != NULL);
+    for (size_t r = 0; r < rows; r++) {
+        const bool drawn = dice_percent(&d, 20);
+
+        spent[r] = r == one ? dice_percent(&other, 50) : drawn;
+    }
+    return spent;
+}
+
 /* Rows that party i does not have: the same in both runs, but for what differs. */
 static void lack_rows(const struct pair *p, uint32_t i, int side, struct sim_party *to)
 {
@@ -312,6 +326,7 @@ static void lack_rows(const struct pair *p, uint32_t i, int side, struct sim_par
         return;
     if (p->kind == PAIR_PREDICTS) {
         lack(&to->predicted, dice_of(p->seed, DRAW_LACKS, all), one, row);
+        to->spent = spend(to->predicted.rows, dice_of(p->seed, DRAW_LACKS, all + 2), one, row);
         return;
     }
     lack(&to->train, dice_of(p->seed, DRAW_LACKS, all), one, p->evaluated ? none : row);

@@ -16,7 +16,7 @@ enum { MECHANISMS_MAX = 32, ROWS_MAX = 64 };
 /* Releases of each record by one mechanism: all, and those in training. */
 struct page {
     struct account_entry mechanism;
-    uint64_t all[ROWS_MAX], trained[ROWS_MAX];
+    uint64_t all[ROWS_MAX], trained[ROWS_MAX], nobody;
 };
 
 struct judged {
@@ -54,7 +54,7 @@ size_t judged_entries(const struct judged *b, struct account_entry out[ACCOUNT_M
         const struct page *page = &b->page[m];
         struct account_entry e = page->mechanism;
 
-        e.releases = 0;
+        e.releases = page->nobody;
         for (size_t r = 0; r < ROWS_MAX; r++)
             e.releases += page->all[r];
         e.participations_max = most_of(page->all);
@@ -86,6 +86,10 @@ static void count(struct judged *b, const struct action_charge *c, bool back)
     for (size_t i = 0; i < c->n; i++) {
         const uint32_t row = c->rows[i];
 
+        if (c->spared != NULL && c->spared[i] != 0) {
+            page->nobody += back ? UINT64_MAX : 1;
+            continue;
+        }
         CHECK(row < ROWS_MAX && (!back || page->all[row] > 0));
         page->all[row] += back ? UINT64_MAX : 1;
         page->trained[row] += !trains ? 0 : back ? UINT64_MAX : 1;
@@ -105,6 +109,8 @@ static enum status judge_releases(const struct judged *b, const struct config_po
         total += record;
         most = record > most ? record : most;
     }
+    for (size_t m = 0; m < b->n; m++)
+        total += b->page[m].nobody;
     if (policy->releases_record > 0 && most > policy->releases_record)
         return error_set(err, STATUS_BUDGET, "policy.max_releases.record: the ledger says no");
     if (policy->releases_total > 0 && total > policy->releases_total)
@@ -112,7 +118,9 @@ static enum status judge_releases(const struct judged *b, const struct config_po
     return STATUS_OK;
 }
 
-static enum status judge(const struct judged *b, const struct sim_party *p, struct error *err)
+/* Which records have no more to spend is given (sim_party.spent). */
+static enum status judge(const struct judged *b, const struct sim_party *p, bool spares,
+                         struct error *err)
 {
     const struct config_policy *policy = &p->config.policy;
     const struct plan *plan = &p->world->plan;
@@ -123,6 +131,8 @@ static enum status judge(const struct judged *b, const struct sim_party *p, stru
     const size_t n = judged_entries(b, entries);
     struct policy_excess e;
 
+    if (spares)
+        policy_of_no_record(entries, n);
     if (policy_exceeded(&e, policy, entries, n, &terms))
         return error_set(err, STATUS_BUDGET, "policy.max_epsilon: the ledger says no");
     return judge_releases(b, policy, err);
@@ -136,7 +146,7 @@ enum status judged_charge(struct judged *b, const struct sim_party *p,
     count(b, c, c->give_back);
     if (c->give_back || c->n == 0)
         return STATUS_OK;
-    s = judge(b, p, err);
+    s = judge(b, p, c->spared != NULL, err);
     if (s != STATUS_OK)
         count(b, c, true);
     return s;

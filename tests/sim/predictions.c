@@ -107,6 +107,9 @@ static void charge(struct play *p, uint32_t i, const struct action_charge *c)
     /* As many places as rows were asked for, of contributions perhaps twice, whoever has them. */
     assert_true(c->places == c->asked || (c->contributes && c->places == 2 * c->asked));
     assert_true(c->n <= c->places);
+    assert_true((c->spared != NULL) == (who->rows.lacks != NULL));
+    for (size_t k = 0; k < c->n && c->spared != NULL; k++)
+        c->spared[k] = who->spent[c->rows[k]];
     who->charges++;
     if (who->charges == who->fail_at) {
         error_set(&result, STATUS_BUDGET, "policy.max_releases.total: no more");
@@ -180,6 +183,23 @@ static void tell_server(struct play *p, struct event e)
 
 /* --- a play --- */
 
+static struct play *spender; /* whose parties ask what was spent */
+
+static size_t spent_before(void *owner, struct account_entry out[ACCOUNT_MECHANISMS_MAX])
+{
+    (void)owner;
+    out[0] = (struct account_entry){.kind = ACCOUNT_PBM,
+                                    .trials = 4,
+                                    .beta = 0.1,
+                                    .bottom = ACCOUNT_FROZEN,
+                                    .coordinates = 2,
+                                    .parties = PARTIES,
+                                    .colluders = 1,
+                                    .releases = spender->released,
+                                    .participations_max = spender->released};
+    return spender->released > 0;
+}
+
 static void make_party(struct play *p, uint32_t i)
 {
     struct player *who = &p->player[i];
@@ -190,6 +210,8 @@ static void make_party(struct play *p, uint32_t i)
     setup.data.train = setup.data.test = &none;
     setup.start.seeded = true;
     setup.answers = (struct party_answers){.model = &who->model, .rows = &who->rows};
+    spender = p;
+    setup.ledger.spent = spent_before;
     assert_int_equal(party_session_new(&who->session, &setup, &err), STATUS_OK);
 }
 
@@ -295,6 +317,7 @@ static void begin(struct play *p, const char *const *sets, uint32_t absent)
     o.party_sets[1] = "policy.aggregations=[masked,coded,clear]";
     o.party_sets[2] = "policy.contribute.max_rows=2500";
     o.party_sets[3] = "policy.contribute.columns=2";
+    o.party_sets[4] = p->released > 0 ? "policy.max_releases.record=9" : NULL;
     p->s = sim_new(&o);
     p->plan = p->s->plan;
     make_models(p);
@@ -327,19 +350,23 @@ void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t 
     begin(p, sets, absent);
 }
 
-void predictions_begin_placed(struct play *p, const char *const *sets, bool labelled)
+static void name_places(struct play *p, bool labelled)
 {
     *p = (struct play){.placed.file = {.name = "q3", .labelled = labelled}};
     memset(p->placed.places.digest, 0xa5, sizeof p->placed.places.digest);
+}
+
+void predictions_begin_placed(struct play *p, const char *const *sets, bool labelled)
+{
+    name_places(p, labelled);
     begin(p, sets, 0);
 }
 
-void predictions_begin_contributions(struct play *p, const char *const *sets)
+static void ask_contributions(struct play *p)
 {
     static struct coalition list[COALITIONS_MAX];
     size_t n;
 
-    *p = (struct play){.id_first = 1000};
     assert_int_equal(coalitions_list(list, &n, PARTIES, 0), STATUS_OK);
     assert_int_equal(contribution_init(&p->asks, (uint32_t)n + COLS), STATUS_OK);
     p->asks.seed = 77;
@@ -350,6 +377,26 @@ void predictions_begin_contributions(struct play *p, const char *const *sets)
             p->asks.ask[i] = (struct contribution_ask){
                 .mixes = true, .party = MIXER, .column = (uint32_t)(i - n)};
     }
+}
+
+void predictions_begin_contributions(struct play *p, const char *const *sets)
+{
+    *p = (struct play){.id_first = 1000};
+    ask_contributions(p);
+    begin(p, sets, 0);
+}
+
+void predictions_begin_spent(struct play *p, const char *const *sets, bool labelled)
+{
+    name_places(p, labelled);
+    p->released = 9;
+    begin(p, sets, 0);
+}
+
+void predictions_begin_contributions_labelled(struct play *p, const char *const *sets)
+{
+    name_places(p, true);
+    ask_contributions(p);
     begin(p, sets, 0);
 }
 
@@ -411,14 +458,14 @@ static void cells_of(float x[COLS], const struct play *p, const struct contribut
 
     memcpy(x, t + (size_t)row[0] * COLS, COLS * sizeof *x);
     if (ask->mixes && ask->party == i)
-        x[ask->column] = t[(size_t)row[1] * COLS + ask->column];
+        x[ask->column] = p->player[i].spent[row[1]] ? 0 : t[(size_t)row[1] * COLS + ask->column];
 }
 
 static bool has_none(const struct play *p, uint32_t i, uint32_t row)
 {
     const struct table *t = &p->player[i].rows;
 
-    return t->lacks != NULL && t->lacks[row] != 0;
+    return t->lacks != NULL && (t->lacks[row] != 0 || p->player[i].spent[row]);
 }
 
 static double row_apart(const struct play *p, const struct contribution_ask *ask,

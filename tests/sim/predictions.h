@@ -23,6 +23,7 @@ struct player {
     struct party_session *session;
     struct package model;
     struct table rows;
+    bool spent[ROWS];                   /* has no more to spend, where rows may not be here */
     uint32_t charges, unknown, fail_at; /* fail_at: this charge fails */
     uint64_t charged, sent;             /* rows; rounds whose first bytes have left */
     uint32_t uploads;                   /* that were on their way */
@@ -38,7 +39,8 @@ struct play {
     struct server_question asked;
     struct contribution asks; /* n 0: none are asked for */
     struct placed placed;     /* rows are called by places of it; else by ids */
-    uint32_t id_first;        /* of these */
+    uint64_t released; /* of one record, each, by what ledgers say; it may be no more than 9 */
+    uint32_t id_first; /* of these */
     char ids[ROWS * 8];
     uint32_t at[ROWS + 1];
     struct player player[PARTIES];
@@ -69,6 +71,10 @@ extern const char *const predictions_clear[],
 void predictions_begin(struct play *p, const char *const *sets);
 /* A job of contributions: all sets of the parties, and both columns of party 1 mixed up. */
 void predictions_begin_contributions(struct play *p, const char *const *sets);
+/* Places, once some record has been released as often as it may. */
+void predictions_begin_spent(struct play *p, const char *const *sets, bool labelled);
+/* Contributions of places of an alignment of labelled rows. */
+void predictions_begin_contributions_labelled(struct play *p, const char *const *sets);
 /* The same without these parties (bits). */
 void predictions_begin_absent(struct play *p, const char *const *sets, uint32_t absent);
 /* Rows are called 0, 1, ..., places of an alignment, of labelled rows or of such as all have. */

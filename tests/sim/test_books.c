@@ -257,6 +257,17 @@ static const struct account_entry predicted = {.kind = ACCOUNT_PBM,
                                                .parties = 3,
                                                .colluders = 1};
 
+/* Of so many releases of one record, and a little more. */
+static double epsilon_of(uint64_t releases)
+{
+    struct account_entry e = predicted;
+    const struct account_claim which = {.adversary = ACCOUNT_SERVER,
+                                        .adjacency = ACCOUNT_RECORD_FROZEN};
+
+    e.releases = e.participations_max = releases;
+    return account_claim(&e, 1, &which, 1e-5).epsilon * 1.001;
+}
+
 /* So many more ids that are nobody's, under this limit, by another process each time. */
 static enum status ask(uint32_t most, uint32_t unknown, struct error *err)
 {
@@ -335,6 +346,116 @@ static void test_ids_beside_a_record_over_its_limit_are_counted(void **state)
     assert_int_equal(ledger_asked(b.ledger).unknown, 2);
     assert_int_equal(ledger_asked(b.ledger).rows, 4);
     books_close(&b);
+}
+
+/* --- labelled rows, of which this party has some --- */
+
+enum { ALIGNMENTS = 3, ASKED = 40 };
+
+/* What others may see of three alignments that list one person, place 0 of each, and another one in
+ * place 1: how each question ends, and what it costs. */
+struct seen {
+    enum status end[ALIGNMENTS * ASKED];
+    uint64_t sequence[ALIGNMENTS * ASKED], releases[ALIGNMENTS * ASKED];
+    uint32_t spared, most;
+};
+
+static void ask_for_one(struct seen *out, struct books *b, size_t i)
+{
+    static const uint32_t rows[] = {0, 1};
+    uint8_t spared[2];
+    struct action_charge c = {.mechanism = predicted,
+                              .purpose = PURPOSE_EVALUATE_TEST,
+                              .predicts = true,
+                              .asked = 1,
+                              .places = 2,
+                              .plan = plan,
+                              .place = i,
+                              .rounds = 1,
+                              .rows = rows,
+                              .spared = spared,
+                              .n = i % 5 == 0 ? 2 : 1};
+    struct ledger_totals totals;
+    struct error err = {0};
+
+    c.mechanism.parties -= i % 7 == 0; /* among fewer: another mechanism */
+    out->end[i] = books_charge(b, &c, &err);
+    if (out->end[i] != STATUS_OK)
+        assert_non_null(strstr(err.text, "max_releases.total"));
+    else
+        out->spared += spared[0];
+    ledger_totals(b->ledger, &totals);
+    out->sequence[i] = ledger_sequence(b->ledger);
+    out->releases[i] = totals.releases[LEDGER_PREDICT];
+    out->most = (uint32_t)totals.participations_max;
+}
+
+/* One that is here is called the same in all of them, and one that is not otherwise in each. */
+static void play_alignments(struct seen *out, const struct config_policy *policy, bool here)
+{
+    struct error err = {0};
+    uint8_t lacks[] = {!here, 1};
+
+    forget_the_ledger();
+    *out = (struct seen){0};
+    for (uint32_t k = 0; k < ALIGNMENTS; k++) {
+        char names[] = "0\0"
+                       "1",
+             own[] = "n0\0a0";
+        uint32_t places[] = {0, 2}, called[] = {0, 3};
+        struct books b;
+
+        own[1] = own[4] = (char)('0' + k);
+        if (here)
+            own[1] = 'x';
+        in = (struct party_inputs){.test = {.rows = 2,
+                                            .cols = 1,
+                                            .x = values,
+                                            .id_text = names,
+                                            .id_at = places,
+                                            .own = {.any = true, .text = own, .at = called},
+                                            .lacks = lacks},
+                                   .config.policy = *policy};
+        snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
+        assert_int_equal(books_open(&b, &in, &err), STATUS_OK);
+        b.delta = 1e-5;
+        for (size_t i = 0; i < ASKED; i++)
+            ask_for_one(out, &b, k * ASKED + i);
+        books_close(&b);
+    }
+}
+
+static void test_that_a_labelled_row_has_no_more_to_spend_shows_nowhere(void **state)
+{
+    struct config_policy policies[] = {
+        {.releases_record = 50},
+        {.releases_record = 7, .releases_total = 111},
+        {.epsilon_adversary = ADVERSARY_SERVER,
+         .epsilon_adjacency = ADJACENCY_RECORD_FROZEN,
+         .epsilon_value = 0},
+        {.releases_record = 30, .epsilon_max[ADVERSARY_SERVER][LIMITED_RECORD] = 0},
+    };
+    static struct seen here, gone;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        struct config_policy *p = &policies[i];
+        const uint32_t record_max = (uint32_t)p->releases_record;
+
+        if (i == 2)
+            p->epsilon_value = epsilon_of(60);
+        if (i == 3)
+            p->epsilon_max[ADVERSARY_SERVER][LIMITED_RECORD] = epsilon_of(25);
+        play_alignments(&here, p, true);
+        play_alignments(&gone, p, false);
+        assert_memory_equal(here.end, gone.end, sizeof here.end);
+        assert_memory_equal(here.sequence, gone.sequence, sizeof here.sequence);
+        assert_memory_equal(here.releases, gone.releases, sizeof here.releases);
+        assert_true(here.spared > gone.spared); /* over all three, and not in each alone */
+        assert_true(here.most > 0 && (record_max == 0 || here.most <= record_max));
+        for (size_t k = 0; k < ALIGNMENTS * ASKED; k++)
+            assert_true(p->releases_total != 0 || here.end[k] == STATUS_OK);
+    }
 }
 
 static const int64_t noon = 20000 * 86400LL + 43200, hour = 3600, day = 86400;
@@ -437,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_statistics_beyond_the_limit_are_not_charged_and_nothing_is_released),
         cmocka_unit_test(test_statistics_count_a_person_once),
         cmocka_unit_test(test_statistics_are_charged_once_before_the_first_release),
+        cmocka_unit_test(test_that_a_labelled_row_has_no_more_to_spend_shows_nowhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

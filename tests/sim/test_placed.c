@@ -77,6 +77,56 @@ static void test_a_labelled_row_that_is_not_here_is_a_constant_charged_as_any(vo
     }
 }
 
+/* Every third row of party 1 was released too often, by another alignment say: its answers are as
+ * if it were not here, and nothing that is said or asked of the ledger differs. */
+static void test_a_labelled_row_that_has_no_more_to_spend_is_one_that_is_not_here(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    for (int contributes = 0; contributes < 2; contributes++) {
+        uint32_t charges[2], sent[2];
+        uint64_t charged[2];
+
+        for (uint32_t spent = 0; spent < 2; spent++) {
+            if (contributes)
+                predictions_begin_contributions_labelled(&p, predictions_clear);
+            else
+                predictions_begin_placed(&p, predictions_clear, true);
+            for (uint32_t r = 0; r < ROWS; r++)
+                p.player[MIXER].spent[r] = spent && r % 3 == 0;
+            predictions_play(&p);
+            predictions_complete(&p);
+            charges[spent] = p.player[MIXER].charges;
+            charged[spent] = p.player[MIXER].charged;
+            sent[spent] = (uint32_t)p.player[MIXER].sent;
+            assert_int_equal(p.player[MIXER].unknown, 0);
+            assert_true(predictions_apart(&p) < 1e-6);
+            p.player[MIXER].spent[0] ^= 1; /* the negative twin */
+            assert_true(predictions_apart(&p) > 1e-3);
+            predictions_end(&p);
+        }
+        assert_int_equal(charges[0], charges[1]);
+        assert_int_equal(charged[0], charged[1]);
+        assert_int_equal(sent[0], sent[1]);
+    }
+}
+
+/* Whoever has most of it, and may have it in this alignment or in no other. */
+static void test_what_one_record_has_spent_refuses_no_labelled_rows(void **state)
+{
+    static struct play p;
+
+    (void)state;
+    for (int labelled = 0; labelled < 2; labelled++) {
+        predictions_begin_spent(&p, predictions_pbm, labelled);
+        predictions_play(&p);
+        assert_true(p.ended && (p.outcome == OUTCOME_COMPLETED) == labelled);
+        assert_true(labelled || strstr(p.error.text, "policy.max_releases.record") != NULL);
+        predictions_end(&p);
+    }
+}
+
 static void expect_refused(struct play *p, const char *words)
 {
     predictions_play(p);
@@ -123,6 +173,8 @@ int main(void)
         cmocka_unit_test(test_rows_by_place_are_scored_as_rows_by_id),
         cmocka_unit_test(test_a_row_that_is_gone_is_unknown_and_counted),
         cmocka_unit_test(test_a_labelled_row_that_is_not_here_is_a_constant_charged_as_any),
+        cmocka_unit_test(test_a_labelled_row_that_has_no_more_to_spend_is_one_that_is_not_here),
+        cmocka_unit_test(test_what_one_record_has_spent_refuses_no_labelled_rows),
         cmocka_unit_test(test_exact_sums_are_of_no_labelled_rows),
         cmocka_unit_test(test_another_alignment_is_refused_before_anything_is_charged),
     };

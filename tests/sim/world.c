@@ -551,6 +551,7 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         table_deinit(&p->predicted);
+        mem_free(p->spent);
         persons_deinit(&p->persons);
         persons_deinit(&p->persons_predicted);
         wire_unpacker_deinit(&p->unpacker);

@@ -71,6 +71,31 @@ static void test_what_is_printed_comes_back(void **state)
                     "  - {name: \"b\", kind: category, levels: [\"x\"], missing: refused}\n");
 }
 
+/* It was something else, and has what it had for that: keys that an ignored column refuses. */
+static void test_a_column_that_is_ignored_by_now_is_printed_as_one(void **state)
+{
+    static const char text[] =
+        HEAD "  - {name: \"a\", kind: category, min_rows: 5, max_levels: 9, encode: embedding, "
+             "missing: refused, indicator: true}\n"
+             "  - {name: \"b\", kind: number, missing: own, bins: 8, indicator: true}\n";
+    struct error err = {0};
+    struct schema s, again;
+    struct buf out;
+
+    (void)state;
+    assert_int_equal(schema_parse(&s, text, strlen(text), "s", &err), STATUS_OK);
+    buf_init(&out, SCHEMA_TEXT_MAX);
+    for (size_t i = 0; i < s.n; i++)
+        s.column[i].kind = SCHEMA_IGNORED;
+    assert_int_equal(schema_print(&s, &out), STATUS_OK);
+    if (schema_parse(&again, (char *)out.data, out.len, "s", &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(again.column[1].kind, SCHEMA_IGNORED);
+    schema_deinit(&again);
+    schema_deinit(&s);
+    buf_deinit(&out);
+}
+
 /* Not cut off. */
 static void test_a_text_that_is_too_long_is_none(void **state)
 {
@@ -94,6 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_printed_comes_back),
+        cmocka_unit_test(test_a_column_that_is_ignored_by_now_is_printed_as_one),
         cmocka_unit_test(test_a_text_that_is_too_long_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,11 +319,29 @@ static void test_more_than_may_be_embedded_is_refused_by_the_file(void **state)
     buf_deinit(&text);
 }
 
+/* Of two columns, whose levels are counted alone: a file of so many would be long. */
+static void test_the_values_of_all_vectors_are_bounded(void **state)
+{
+    struct schema_column column[2] = {{.kind = SCHEMA_CATEGORY, .embedded = true, .vector = 64},
+                                      {.kind = SCHEMA_CATEGORY, .embedded = true, .vector = 32}};
+    const struct schema s = {.column = column, .n = 2};
+
+    (void)state;
+    column[0].kept = SCHEMA_VECTORS_MAX / 64 - 1;
+    column[1].kept = 2;
+    err = (struct error){0};
+    assert_int_equal(schema_check_vectors(&s, &err), STATUS_OK);
+    column[1].other = true;
+    assert_int_equal(schema_check_vectors(&s, &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "16777216 values in all their vectors"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_vector_is_as_long_as_its_levels_want_unless_it_says),
         cmocka_unit_test(test_more_than_may_be_embedded_is_refused_by_the_file),
+        cmocka_unit_test(test_the_values_of_all_vectors_are_bounded),
         cmocka_unit_test(test_a_budget_is_for_dp_and_is_small),
         cmocka_unit_test(test_preparations_that_do_not_go_together_are_refused),
         cmocka_unit_test(test_a_schema_that_could_not_be_read_again_is_not_copied),
