@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 14 };
+enum { RESUME_VERSION = 15 };
 
 struct kept {
     uint32_t version;
@@ -40,11 +40,11 @@ struct kept {
     double step_noise, reach;
     uint8_t playing[WIRE_DIGEST_BYTES], released_in[WIRE_DIGEST_BYTES];
     uint8_t trail[WIRE_DIGEST_BYTES];
-    uint8_t layers[DIGEST_BYTES]; /* of the bottom, beyond how many bytes it has */
-    uint8_t deal[RNG_KEY_BYTES];  /* what the shares of this party's data come from */
+    uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
     /* Which rows those of a batch are, and what has made features of their cells.  Whoever knows
      * most of it could try the rest on these: they are nowhere but in what is sealed. */
     uint8_t rows[WIRE_DIGEST_BYTES], schema[WIRE_DIGEST_BYTES];
+    uint8_t layers[WIRE_DIGEST_BYTES]; /* of the bottom, beyond how many bytes it has */
 };
 
 static const struct record_field kept_field[] = {
@@ -57,8 +57,8 @@ static const struct record_field kept_field[] = {
     RECORD_FIELD(struct kept, paid.step),   RECORD_FIELD(struct kept, made),
     RECORD_FIELD(struct kept, step_noise),  RECORD_FIELD(struct kept, reach),
     RECORD_FIELD(struct kept, playing),     RECORD_FIELD(struct kept, trail),
-    RECORD_FIELD(struct kept, layers),      RECORD_FIELD(struct kept, deal),
-    RECORD_FIELD(struct kept, rows),        RECORD_FIELD(struct kept, schema),
+    RECORD_FIELD(struct kept, deal),        RECORD_FIELD(struct kept, rows),
+    RECORD_FIELD(struct kept, schema),      RECORD_FIELD(struct kept, layers),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
