@@ -95,9 +95,12 @@ SOURCE    := tests/check/check_source.py tests/check/test_check_source.sh tests/
 SAMPLE_SIM := abuse align chaos coded crash fedvs_lies flips full_round hostile larger \
     misbehave_bytes misbehave_field misbehave_replay open predict_deaths restore sequences serve \
     shortage standing
-SAMPLE_E2E := align chaos cluster coded fedvs predict refusals serve standing tables
+SAMPLE_E2E := align chaos fedvs predict refusals serve standing tables
+# Those in which daemons have workers at work.
+SAMPLE_THREADS := chaos coded fedvs predict serve standing
 CHECKED_SIM := $(if $(SAMPLE),$(SAMPLE_SIM:%=$(BUILD)/tests/sim/test_%),$(SIM))
 CHECKED_E2E := $(if $(SAMPLE),$(SAMPLE_E2E:%=tests/e2e/test_%.sh),$(E2E))
+THREADS_E2E := $(if $(SAMPLE),$(SAMPLE_THREADS:%=tests/e2e/test_%.sh),$(E2E))
 
 .PHONY: all demo check check-unit check-sim check-e2e check-source check-fuzz check-programs \
         check-threads durability shortage interference asan ubsan tsan valgrind run-watched \
@@ -305,7 +308,7 @@ tsan:
 THREADED := $(filter $(foreach r,net daemon align,$(BUILD)/tests/unit/$(r)/%) \
     $(BUILD)/tests/unit/base/test_parallel,$(UNIT))
 check-threads: all $(THREADED) $(FAULTS)
-	@$(RUN) $(THREADED) $(CHECKED_E2E)
+	@$(RUN) $(THREADED) $(THREADS_E2E)
 
 # Under valgrind: that no secret decides a branch or an address (tests/valgrind, which count its
 # complaints), then the unit tests that are quick there, to whom it may say nothing.

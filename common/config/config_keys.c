@@ -340,7 +340,9 @@ static const struct key party_keys[] = {
              "C values; []: values without an order."},
     {"model.preset", KEY_CHOICE, PARTY(preset), .choices = layers_presets, .fallback = "none",
      .help = "Layers by a name (docs/models.md lists them) instead of model.layers. cnn: two "
-             "convolutions, each followed by a pool, and a hidden layer; lstm: one of 64 units."},
+             "convolutions, each followed by a pool, and a hidden layer; lstm: one of 64 units; "
+             "resnet18: eight residual blocks, for pictures of 32 x 32, with group normalisation; "
+             "resnet18_batchnorm: with batch normalisation."},
     {"model.layers", KEY_LAYERS, PARTY(layers), .fallback = "[64]",
      .help = "This party's bottom, before its last layer, which is linear to model.embedding "
              "values: hidden widths as [64, 64], or layers as [{conv2d: {out: 16, kernel: 3, "

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { KEY_VALUE_ITEMS_MAX = 48, KEY_VALUE_POOL = 4096, KEY_VALUE_MAP_MAX = 256 };
+enum { KEY_VALUE_ITEMS_MAX = 96, KEY_VALUE_POOL = 4096, KEY_VALUE_MAP_MAX = 256 };
 
 struct key_value_item {
     const char *text; /* in the pool of its value, 0-terminated */

@@ -21,11 +21,16 @@ enum { REQUIRED = -1, SAME = -2, OUT_MAX = 65536, SIDE_MAX = 255, UNITS_MAX = 16
     {                                                                                              \
         {"out", 1, OUT_MAX, REQUIRED}, {"kernel", 1, SIDE_MAX, REQUIRED},                          \
             {"stride", 1, SIDE_MAX, 1}, {"padding", 0, SIDE_MAX, 0}, {"groups", 1, OUT_MAX, 1},    \
+            {"bias", 0, 1, 1},                                                                     \
     }
 #define ARGUMENTS_OF_A_POOL                                                                        \
     {                                                                                              \
         {"size", 1, SIDE_MAX, REQUIRED}, {"stride", 1, SIDE_MAX, SAME},                            \
             {"padding", 0, SIDE_MAX, 0},                                                           \
+    }
+#define ARGUMENTS_OF_A_MEMORY                                                                      \
+    {                                                                                              \
+        {"units", 1, UNITS_MAX, REQUIRED}, {"whole", 0, 1, 0},                                     \
     }
 
 static const struct word {
@@ -39,14 +44,20 @@ static const struct word {
     [LAYERS_AVGPOOL] = {"avgpool", ARGUMENTS_OF_A_POOL},
     [LAYERS_GLOBALPOOL] = {"globalpool", {{0}}},
     [LAYERS_GROUPNORM] = {"groupnorm", {{"groups", 1, OUT_MAX, REQUIRED}}},
-    [LAYERS_LSTM] = {"lstm", {{"units", 1, UNITS_MAX, REQUIRED}, {"whole", 0, 1, 0}}},
+    [LAYERS_BATCHNORM] = {"batchnorm", {{0}}},
+    [LAYERS_LSTM] = {"lstm", ARGUMENTS_OF_A_MEMORY},
+    [LAYERS_GRU] = {"gru", ARGUMENTS_OF_A_MEMORY},
+    [LAYERS_RESIDUAL] = {"residual", {{0}}},
+    [LAYERS_SHORTCUT] = {"shortcut", {{0}}},
+    [LAYERS_ADD] = {"add", {{0}}},
     [LAYERS_FLATTEN] = {"flatten", {{0}}},
     [LAYERS_RELU] = {"relu", {{0}}},
     [LAYERS_TANH] = {"tanh", {{0}}},
     [LAYERS_SIGMOID] = {"sigmoid", {{0}}},
 };
 
-const char *const layers_presets[] = {"none", "cnn", "lstm", NULL};
+const char *const layers_presets[] = {"none", "cnn", "lstm", "resnet18", "resnet18_batchnorm",
+                                      NULL};
 
 /* --- reading --- */
 
@@ -199,10 +210,10 @@ enum status layers_print(const struct config_layers *l, struct buf *out)
 
 /* Two convolutions, each halved by a pool, and a hidden layer. */
 static const struct config_layer cnn[] = {
-    {LAYERS_CONV2D, {16, 3, 1, 1, 1}},
+    {LAYERS_CONV2D, {16, 3, 1, 1, 1, 1}},
     {LAYERS_RELU, {0}},
     {LAYERS_MAXPOOL, {2, 2, 0}},
-    {LAYERS_CONV2D, {32, 3, 1, 1, 1}},
+    {LAYERS_CONV2D, {32, 3, 1, 1, 1, 1}},
     {LAYERS_RELU, {0}},
     {LAYERS_MAXPOOL, {2, 2, 0}},
     {LAYERS_FLATTEN, {0}},
@@ -212,15 +223,48 @@ static const struct config_layer cnn[] = {
 /* What is left of a series after its last step. */
 static const struct config_layer lstm[] = {{LAYERS_LSTM, {64, 0}}};
 
+static void put(struct config_layers *l, const struct config_layer *item, size_t n)
+{
+    CHECK(n <= LAYERS_ITEMS_MAX - l->n);
+    memcpy(l->item + l->n, item, n * sizeof *item);
+    l->n += n;
+}
+
+#define PUT(l, ...)                                                                                \
+    put(l, (const struct config_layer[]){__VA_ARGS__},                                             \
+        sizeof(const struct config_layer[]){__VA_ARGS__} / sizeof(struct config_layer))
+
+/* ResNet-18 for pictures of 32 x 32 (He et al. 2016, section 4.2, with table 1's widths). */
+static void resnet18(struct config_layers *l, struct config_layer norm)
+{
+    uint32_t before = 64;
+
+    PUT(l, {LAYERS_CONV2D, {64, 3, 1, 1, 1, 0}}, norm, {LAYERS_RELU, {0}});
+    for (uint32_t block = 0; block < 8; block++) {
+        const uint32_t out = 64U << block / 2, stride = out / before;
+
+        PUT(l, {LAYERS_RESIDUAL, {0}}, {LAYERS_CONV2D, {out, 3, stride, 1, 1, 0}}, norm,
+            {LAYERS_RELU, {0}}, {LAYERS_CONV2D, {out, 3, 1, 1, 1, 0}}, norm);
+        if (stride > 1)
+            PUT(l, {LAYERS_SHORTCUT, {0}}, {LAYERS_CONV2D, {out, 1, stride, 0, 1, 0}}, norm);
+        PUT(l, {LAYERS_ADD, {0}}, {LAYERS_RELU, {0}});
+        before = out;
+    }
+    PUT(l, {LAYERS_GLOBALPOOL, {0}}, {LAYERS_FLATTEN, {0}});
+}
+
 void layers_of_preset(struct config_layers *l, enum layers_preset preset)
 {
-    static const struct {
-        const struct config_layer *item;
-        size_t n;
-    } all[PRESETS] = {[PRESET_CNN] = {cnn, sizeof cnn / sizeof *cnn},
-                      [PRESET_LSTM] = {lstm, sizeof lstm / sizeof *lstm}};
-
-    CHECK(preset > PRESET_NONE && preset < PRESETS);
-    *l = (struct config_layers){.n = all[preset].n};
-    memcpy(l->item, all[preset].item, l->n * sizeof *l->item);
+    *l = (struct config_layers){0};
+    switch (preset) {
+    case PRESET_CNN: put(l, cnn, sizeof cnn / sizeof *cnn); return;
+    case PRESET_LSTM: put(l, lstm, sizeof lstm / sizeof *lstm); return;
+    case PRESET_RESNET18: resnet18(l, (struct config_layer){LAYERS_GROUPNORM, {32}}); return;
+    case PRESET_RESNET18_BATCHNORM:
+        resnet18(l, (struct config_layer){.word = LAYERS_BATCHNORM});
+        return;
+    case PRESET_NONE:
+    case PRESETS: break;
+    }
+    CHECK(0 && "preset");
 }

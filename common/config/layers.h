@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LAYERS_ITEMS_MAX = 48, LAYERS_ARGUMENTS_MAX = 5 };
+enum { LAYERS_ITEMS_MAX = 96, LAYERS_ARGUMENTS_MAX = 6 };
 
 enum layers_word {
     LAYERS_UNITS,
@@ -25,7 +25,12 @@ enum layers_word {
     LAYERS_AVGPOOL,
     LAYERS_GLOBALPOOL,
     LAYERS_GROUPNORM,
+    LAYERS_BATCHNORM,
     LAYERS_LSTM,
+    LAYERS_GRU,
+    LAYERS_RESIDUAL,
+    LAYERS_SHORTCUT,
+    LAYERS_ADD,
     LAYERS_FLATTEN,
     LAYERS_RELU,
     LAYERS_TANH,
@@ -38,7 +43,8 @@ enum {
     LAYERS_KERNEL = 1,
     LAYERS_STRIDE = 2,
     LAYERS_PADDING = 3,
-    LAYERS_GROUPS = 4
+    LAYERS_GROUPS = 4,
+    LAYERS_BIAS = 5
 };
 enum { LAYERS_POOL_SIZE = 0, LAYERS_POOL_STRIDE = 1, LAYERS_POOL_PADDING = 2 };
 
@@ -54,7 +60,14 @@ struct config_layers {
 
 enum { LAYERS_WHOLE = 1 };
 
-enum layers_preset { PRESET_NONE, PRESET_CNN, PRESET_LSTM, PRESETS };
+enum layers_preset {
+    PRESET_NONE,
+    PRESET_CNN,
+    PRESET_LSTM,
+    PRESET_RESNET18,
+    PRESET_RESNET18_BATCHNORM,
+    PRESETS
+};
 extern const char *const layers_presets[]; /* each with its word; ends in NULL */
 
 /* One item of a list, as key_value.h has it: an argument that is not given has its default.  False:

@@ -281,10 +281,12 @@ bool tree_is_empty(const struct tree *t)
 /* An arena that any text of n bytes within the limits fits into. */
 static bool make_room(struct reader *r, size_t n)
 {
-    /* No escape of a printable character is shorter than the character. */
-    const size_t node = sizeof(struct tree) + 2 * MEM_ALIGNMENT;
+    /* No escape of a printable character is shorter than the character, and no node but the root
+     * takes less than one. */
+    const size_t node = sizeof(struct tree) + 2 * MEM_ALIGNMENT, most = r->limits->nodes;
+    const size_t nodes = n + 2 < most ? n + 2 : most;
 
-    return arena_init(r->arena, r->limits->nodes * node + n) == STATUS_OK || refuse_memory(r);
+    return arena_init(r->arena, nodes * node + n) == STATUS_OK || refuse_memory(r);
 }
 
 static bool read_document(struct reader *r, const struct tree **root)

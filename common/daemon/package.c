@@ -159,9 +159,8 @@ static enum status check_shape(const struct package *p, struct error *err)
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
-    for (size_t i = 0; i < spec->layers; i++)
-        if (!layer_kind_of(spec, i)->fits(spec, i))
-            return error_set(err, STATUS_DATA, "its layers are none that follow one another");
+    if (!nn_spec_fits(spec))
+        return error_set(err, STATUS_DATA, "its layers are none that follow one another");
     if (p->reach > 0 && !aggregation_of(plan)->polynomial)
         return error_set(err, STATUS_DATA, "its plan cuts embeddings off, and it says otherwise");
     if ((p->made == ACCOUNT_DP) != (p->noise > 0))

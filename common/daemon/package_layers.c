@@ -70,8 +70,9 @@ static bool has_images(const struct nn_spec *spec)
     return false;
 }
 
-/* What kind a layer is, and all numbers of its kind, in this order. */
-enum { KIND_NUMBERS = 12 };
+/* What kind a layer is, and all numbers of its kind, in this order.  Of those behind the first
+ * KIND_ALWAYS, which packages of before do not have, zeros at the end are left out. */
+enum { KIND_ALWAYS = 12, KIND_NUMBERS = 15 };
 
 static void numbers_of(uint32_t *n[KIND_NUMBERS], struct nn_layer_spec *l, uint32_t *flattens)
 {
@@ -88,6 +89,9 @@ static void numbers_of(uint32_t *n[KIND_NUMBERS], struct nn_layer_spec *l, uint3
         &l->groups,
         &l->units,
         flattens,
+        &l->back,
+        &l->beside,
+        &l->bare,
     };
 
     memcpy(n, all, sizeof all);
@@ -100,11 +104,14 @@ static void print_kinds(char *text, size_t size, const struct nn_spec *spec)
     for (size_t i = 0; i < spec->layers; i++) {
         struct nn_layer_spec l = spec->layer[i];
         uint32_t flattens = l.flattens, *number[KIND_NUMBERS];
+        size_t numbers = KIND_NUMBERS;
 
         l.kind = is_said_elsewhere(l.kind) ? NN_DENSE : l.kind;
         numbers_of(number, &l, &flattens);
         n += (size_t)snprintf(text + n, size - n, "%s", layer_kind(l.kind)->name);
-        for (size_t k = 0; k < KIND_NUMBERS && l.kind != NN_DENSE; k++)
+        while (numbers > KIND_ALWAYS && *number[numbers - 1] == 0)
+            numbers--;
+        for (size_t k = 0; k < numbers && (l.kind != NN_DENSE || numbers > KIND_ALWAYS); k++)
             n += (size_t)snprintf(text + n, size - n, " %u", *number[k]);
         n += (size_t)snprintf(text + n, size - n, "\n");
     }

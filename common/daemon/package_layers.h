@@ -7,7 +7,7 @@
 
 #include "common/daemon/package.h"
 
-enum { PACKAGE_KIND_CHARS = 160 };
+enum { PACKAGE_KIND_CHARS = 192 };
 
 struct package_layers {
     char widths[(NN_LAYERS_MAX + 1) * 12], activations[NN_LAYERS_MAX * 12];

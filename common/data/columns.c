@@ -48,18 +48,23 @@ static enum status next_party(struct reader *r)
     return STATUS_OK;
 }
 
-bool columns_number(const char **at, uint32_t max, uint32_t *out)
+static bool read_number(const char **at, uint32_t least, uint32_t max, uint32_t *out)
 {
     const char *c = *at;
     uint64_t n = 0;
 
     while (*c >= '0' && *c <= '9' && n <= max)
         n = n * 10 + (uint64_t)(*c++ - '0');
-    if (c == *at || n == 0 || n > max)
+    if (c == *at || n < least || n > max)
         return false;
     *at = c;
     *out = (uint32_t)n;
     return true;
+}
+
+bool columns_number(const char **at, uint32_t max, uint32_t *out)
+{
+    return read_number(at, 1, max, out);
 }
 
 /* The feature called so, from 0; features: there is none. */
@@ -162,14 +167,34 @@ static uint32_t part_start(uint32_t n, uint32_t parts, uint32_t i)
     return i * (n / parts) + (i < n % parts ? i : n % parts);
 }
 
-static enum status take_block(struct reader *r, const uint32_t rows[2], const uint32_t cols[2],
-                              uint32_t width)
+/* Of every channel, one after another. */
+static enum status take_block(struct reader *r, const uint32_t rows[2], const uint32_t cols[2])
 {
+    const uint32_t *side = r->c->shape.width;
     enum status s = next_party(r);
 
-    for (uint32_t y = rows[0]; y < rows[1]; y++)
-        for (uint32_t x = cols[0]; s == STATUS_OK && x < cols[1]; x++)
-            s = take(r, y * width + x);
+    for (uint32_t c = 0; c < side[0]; c++)
+        for (uint32_t y = rows[0]; y < rows[1]; y++)
+            for (uint32_t x = cols[0]; s == STATUS_OK && x < cols[1]; x++)
+                s = take(r, (c * side[1] + y) * side[2] + x);
+    return s;
+}
+
+static enum status cut_grid(struct reader *r, uint32_t rows, uint32_t cols)
+{
+    const uint32_t height = r->c->shape.width[1], width = r->c->shape.width[2];
+    enum status s = STATUS_OK;
+
+    if (rows > height || cols > width)
+        return error_set(r->err, STATUS_CONFIG,
+                         "columns grid:%ux%u: the image has only %u x %u pixels", rows, cols,
+                         height, width);
+    for (uint32_t i = 0; s == STATUS_OK && i < rows; i++)
+        for (uint32_t j = 0; s == STATUS_OK && j < cols; j++)
+            s = take_block(
+                r,
+                (const uint32_t[2]){part_start(height, rows, i), part_start(height, rows, i + 1)},
+                (const uint32_t[2]){part_start(width, cols, j), part_start(width, cols, j + 1)});
     return s;
 }
 
@@ -177,27 +202,82 @@ static enum status take_block(struct reader *r, const uint32_t rows[2], const ui
 static enum status read_grid(struct reader *r)
 {
     const char *at = r->want->spec + strlen("grid:");
-    uint32_t height = r->want->height, width = r->want->width, rows, cols;
-    enum status s = STATUS_OK;
+    struct plan_widths *shape = &r->c->shape;
+    uint32_t rows, cols;
 
     if (!columns_number(&at, TABLE_COLUMNS_MAX, &rows) || *at++ != 'x' ||
         !columns_number(&at, TABLE_COLUMNS_MAX, &cols) || *at != 0)
         return refuse(r, "expected grid:RxC");
-    for (uint32_t side = 1; height == 0 && side * side <= r->want->features; side++)
+    for (uint32_t side = 1; shape->n == 0 && side * side <= r->want->features; side++)
         if (side * side == r->want->features)
-            height = width = side;
-    if (height == 0)
+            *shape = (struct plan_widths){3, {1, side, side}};
+    if (shape->n == 0)
         return refuse(r, "the columns are no square image");
-    if (rows > height || cols > width)
-        return error_set(r->err, STATUS_CONFIG, "columns %s: the image has only %u x %u pixels",
-                         r->want->spec, height, width);
-    for (uint32_t i = 0; s == STATUS_OK && i < rows; i++)
-        for (uint32_t j = 0; s == STATUS_OK && j < cols; j++)
-            s = take_block(
-                r,
-                (const uint32_t[2]){part_start(height, rows, i), part_start(height, rows, i + 1)},
-                (const uint32_t[2]){part_start(width, cols, j), part_start(width, cols, j + 1)},
-                width);
+    if (shape->n == 2)
+        *shape = (struct plan_widths){3, {1, shape->width[0], shape->width[1]}};
+    return cut_grid(r, rows, cols);
+}
+
+/* Of channel c: every column, or, of a series, that of step t. */
+static enum status take_channel(struct reader *r, uint32_t c, uint32_t t)
+{
+    const struct plan_widths *shape = &r->c->shape;
+    enum status s = STATUS_OK;
+
+    if (shape->n == 2)
+        return take(r, t * shape->width[1] + c);
+    for (uint32_t i = 0, plane = shape->width[1] * shape->width[2]; s == STATUS_OK && i < plane;
+         i++)
+        s = take(r, c * plane + i);
+    return s;
+}
+
+/* 0-2+6-8, up to the next comma: of all of it step t. */
+static enum status take_channels(struct reader *r, const char **at, uint32_t channels, uint32_t t)
+{
+    enum status s = STATUS_OK;
+
+    do {
+        uint32_t from, to;
+
+        *at += **at == '+';
+        if (!read_number(at, 0, TABLE_COLUMNS_MAX, &from))
+            return refuse(r, "a channel number from 0 is missing");
+        to = from;
+        if (**at == '-' && (++*at, !read_number(at, from, TABLE_COLUMNS_MAX, &to)))
+            return refuse(r, "a range has no end, or runs backwards");
+        if (to >= channels)
+            return error_set(r->err, STATUS_CONFIG, "columns %s: channel %u, but there are 0 to %u",
+                             r->want->spec, to, channels - 1);
+        for (uint32_t c = from; s == STATUS_OK && c <= to; c++)
+            s = take_channel(r, c, t);
+    } while (s == STATUS_OK && **at == '+');
+    return s;
+}
+
+/* channels:0-2+6-8,3-5 */
+static enum status read_channels(struct reader *r)
+{
+    const struct plan_widths *shape = &r->c->shape;
+    const char *at = r->want->spec + strlen("channels:");
+    const uint32_t steps = shape->n == 2 ? shape->width[0] : 1;
+    enum status s = STATUS_OK;
+
+    if (shape->n == 0)
+        return refuse(r, "the columns are no series and no image");
+    while (s == STATUS_OK) {
+        const char *from = at;
+
+        s = next_party(r);
+        for (uint32_t t = 0; s == STATUS_OK && t < steps; t++) {
+            at = from;
+            s = take_channels(r, &at, shape->width[shape->n == 2 ? 1 : 0], t);
+        }
+        if (s != STATUS_OK || *at == 0)
+            return s;
+        if (*at++ != ',')
+            return refuse(r, "expected '+', '-' or ',' behind a channel's number");
+    }
     return s;
 }
 
@@ -207,6 +287,8 @@ static enum status make_runs(struct reader *r)
     enum status s = STATUS_OK;
 
     CHECK(parties > 0);
+    if (r->c->shape.n == 3 && r->c->shape.width[0] > 1)
+        return cut_grid(r, 1, parties);
     if (parties > features)
         return error_set(r->err, STATUS_CONFIG, "%u parties, but only %u columns", parties,
                          features);
@@ -225,7 +307,7 @@ enum status columns_assign(struct columns *c, const struct columns_want *want, s
     enum status s;
 
     CHECK(want->features > 0 && want->features <= TABLE_COLUMNS_MAX);
-    *c = (struct columns){0};
+    *c = (struct columns){.shape = want->shape};
     c->column = mem_alloc(want->features, sizeof *c->column);
     r.taken = mem_alloc(want->features, 1);
     if (c->column == NULL || r.taken == NULL)
@@ -234,6 +316,8 @@ enum status columns_assign(struct columns *c, const struct columns_want *want, s
         s = make_runs(&r);
     else if (strncmp(want->spec, "grid:", 5) == 0)
         s = read_grid(&r);
+    else if (strncmp(want->spec, "channels:", 9) == 0)
+        s = read_channels(&r);
     else
         s = read_list(&r);
     if (s == STATUS_OK && want->parties != 0 && want->parties != c->parties)
@@ -243,6 +327,39 @@ enum status columns_assign(struct columns *c, const struct columns_want *want, s
     if (s != STATUS_OK)
         columns_deinit(c);
     return s;
+}
+
+/* Do n columns begin with `inner` at a time that stay within one index of the sides before? */
+static uint32_t run_of(const uint32_t *column, uint32_t n, uint32_t inner, uint32_t side)
+{
+    uint32_t i = inner;
+
+    while (i < n && column[i] / side == column[0] / side)
+        i += inner;
+    return i / inner;
+}
+
+/* Every combination of some indices of each side, the last side's fastest: column i has the same
+ * index on each side as the first column that has i's place there. */
+bool columns_shape(const struct columns *c, uint32_t p, struct plan_widths *out)
+{
+    const uint32_t *column = c->column + c->first[p], n = c->first[p + 1] - c->first[p];
+    uint32_t inner = 1, side = 1;
+
+    *out = (struct plan_widths){.n = c->shape.n};
+    for (size_t d = c->shape.n; d-- > 0;) {
+        const uint32_t last = side;
+
+        side *= c->shape.width[d];
+        out->width[d] = d > 0 ? run_of(column, n, inner, side) : n / inner;
+        if (out->width[d] * inner > n || n % (out->width[d] * inner) != 0)
+            return false;
+        for (uint32_t i = 0; i < n; i++)
+            if (column[i] % side / last != column[i / inner % out->width[d] * inner] % side / last)
+                return false;
+        inner *= out->width[d];
+    }
+    return out->n > 0;
 }
 
 void columns_deinit(struct columns *c)

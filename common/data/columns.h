@@ -19,23 +19,28 @@
 #include <stdint.h>
 
 struct columns_want {
-    const char *spec;       /* NULL: contiguous runs */
-    uint32_t parties;       /* 0: as many as spec names; not 0 with spec NULL */
-    uint32_t features;      /* 1..TABLE_COLUMNS_MAX */
-    const char *names;      /* of the features, SOURCE_NAME_MAX bytes each; NULL: they have none */
-    uint32_t height, width; /* of an image; 0: unknown, a square one is assumed for grid */
+    const char *spec;  /* NULL: contiguous runs */
+    uint32_t parties;  /* 0: as many as spec names; not 0 with spec NULL */
+    uint32_t features; /* 1..TABLE_COLUMNS_MAX */
+    const char *names; /* of the features, SOURCE_NAME_MAX bytes each; NULL: they have none */
+    /* Of a row: [C, H, W], an image, or [T, C], a series; n 0: unknown, for grid a square image. */
+    struct plan_widths shape;
 };
 
 struct columns {
     uint32_t parties;
     uint32_t *column; /* columns (from 0) of party p: column[first[p]] up to column[first[p + 1]] */
     uint32_t first[PLAN_PARTIES_MAX + 1];
+    struct plan_widths shape; /* of a row, as it was cut: grid takes [T, C] for [1, T, C] */
 };
 
 /* Every party gets at least one column, no column goes out twice.  STATUS_CONFIG says what is wrong
  * with the spec; c is zeroed on failure. */
 enum status columns_assign(struct columns *c, const struct columns_want *want,
                            struct error *err) MUST_USE;
+/* The shape of the row that party p's columns make.  False: they make none, since the whole has
+ * none, or they are no part of it that has sides. */
+bool columns_shape(const struct columns *c, uint32_t p, struct plan_widths *out);
 void columns_deinit(struct columns *c); /* safe on a zeroed struct */
 
 /* A plain decimal number from 1 to max at *at, which moves behind it. */

@@ -380,8 +380,8 @@ enum status intake_read(struct table *t, struct schema *schema, const char *path
     if (s == STATUS_OK && (idx || npy) && want->places != NULL)
         s = error_set(err, STATUS_DATA, "%s: its rows have no ids for an alignment", path);
     if (s == STATUS_OK)
-        s = idx   ? idx_read(t, path, &counted, err)
-            : npy ? npy_read(t, path, &counted, err)
+        s = idx   ? array_read(t, path, &IDX_FORMAT, &counted, err)
+            : npy ? array_read(t, path, &NPY_FORMAT, &counted, err)
                   : read_source(&in, path, err);
     if (s == STATUS_OK)
         return s;

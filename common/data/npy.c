@@ -7,13 +7,9 @@
  */
 #include "common/data/npy.h"
 
-#include "common/base/mem.h"
-#include "common/data/counted.h"
-
-#include <math.h>
 #include <string.h>
 
-enum { NPY_CHUNK = 65536, NPY_ALIGN = 64 };
+enum { NPY_ALIGN = 64 };
 
 static const char MAGIC[] = "\x93NUMPY";
 enum { MAGIC_BYTES = sizeof MAGIC - 1 };
@@ -51,7 +47,7 @@ static bool take_size(struct scan *s, size_t *out)
     return digits > 0;
 }
 
-static bool take_type(struct scan *s, struct npy *a)
+static bool take_type(struct scan *s, struct array *a)
 {
     const char *t = s->at;
     size_t bytes;
@@ -70,25 +66,27 @@ static bool take_type(struct scan *s, struct npy *a)
            (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
 }
 
-/* (rows,) or (rows, columns) */
-static bool take_shape(struct scan *s, struct npy *a)
+/* (rows,), or (rows, columns), (rows, 3, 32, 32) */
+static bool take_shape(struct scan *s, struct array *a)
 {
-    a->dims = 1;
-    a->dim[1] = 1;
     if (!take(s, "(") || !take_size(s, &a->dim[0]) || !take(s, ","))
         return false;
-    if (take(s, ")"))
-        return true;
-    a->dims = 2;
-    return take_size(s, &a->dim[1]) && (take(s, ",") || true) && take(s, ")");
+    for (a->rank = 1; !take(s, ")");) {
+        if (a->rank == ARRAY_RANK_MAX || !take_size(s, &a->dim[a->rank++]))
+            return false;
+        if (!take(s, ","))
+            return take(s, ")");
+    }
+    return true;
 }
 
-bool npy_parse(struct npy *a, const char *text, size_t n, const char **reason)
+bool npy_parse(struct array *a, const char *text, size_t n, const char **reason)
 {
     struct scan s = {text, text + n};
     bool seen[3] = {false};
+    size_t which;
 
-    *a = (struct npy){0};
+    *a = (struct array){0};
     *reason = "a header that NumPy does not write";
     if (n == 0 || text[n - 1] != '\n' || !take(&s, "{"))
         return false;
@@ -108,7 +106,7 @@ bool npy_parse(struct npy *a, const char *text, size_t n, const char **reason)
         if (key == 1 && !take(&s, "False"))
             return *reason = "an array in Fortran order: save numpy.ascontiguousarray of it", false;
         if (key == 2 && !take_shape(&s, a))
-            return *reason = "an array of no or more than two dimensions", false;
+            return *reason = "an array of no or more than eight dimensions", false;
         if (!take(&s, ",")) {
             if (!take(&s, "}"))
                 return false;
@@ -118,23 +116,24 @@ bool npy_parse(struct npy *a, const char *text, size_t n, const char **reason)
     skip_blanks(&s);
     if (s.at != s.end || !seen[0] || !seen[1] || !seen[2])
         return false;
-    if (a->dim[0] == 0 || a->dim[1] == 0)
-        return *reason = "a dimension of 0", false;
-    if (a->dim[0] > TABLE_ROWS_MAX || a->dim[1] > TABLE_COLUMNS_MAX ||
-        a->dim[0] > TABLE_VALUES_MAX / a->dim[1])
-        return *reason = "too large a table", false;
-    return true;
+    if (array_measure(a, &which))
+        return true;
+    *reason = which < a->rank && a->dim[which] == 0 ? "a dimension of 0" : "too large a table";
+    return false;
 }
 
-size_t npy_header(char out[NPY_TEXT_MAX], const struct npy *a)
+size_t npy_header(char out[NPY_TEXT_MAX], const struct array *a)
 {
     enum { PREFIX = MAGIC_BYTES + 4 };
     char *text = out + PREFIX;
     size_t n;
 
     n = (size_t)snprintf(text, NPY_TEXT_MAX - PREFIX,
-                         "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%zu, %zu), }",
-                         a->element == 1 ? '|' : '<', a->kind, a->element, a->dim[0], a->dim[1]);
+                         "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%zu",
+                         a->element == 1 ? '|' : '<', a->kind, a->element, a->dim[0]);
+    for (size_t i = 1; i < a->rank; i++)
+        n += (size_t)snprintf(text + n, NPY_TEXT_MAX - PREFIX - n, ", %zu", a->dim[i]);
+    n += (size_t)snprintf(text + n, NPY_TEXT_MAX - PREFIX - n, "%s), }", a->rank == 1 ? "," : "");
     while ((PREFIX + n + 1) % NPY_ALIGN != 0)
         text[n++] = ' ';
     text[n++] = '\n';
@@ -160,7 +159,7 @@ static enum status read_exactly(struct stream *s, void *out, size_t n, struct er
     return refuse(s, "ends inside the .npy header", err);
 }
 
-enum status npy_open(struct npy *a, struct stream *in, struct error *err)
+static enum status open_npy(struct array *a, struct stream *in, struct error *err)
 {
     uint8_t head[MAGIC_BYTES + 2 + 4] = {0};
     char text[NPY_HEADER_MAX];
@@ -187,131 +186,7 @@ enum status npy_open(struct npy *a, struct stream *in, struct error *err)
     return npy_parse(a, text, n, &reason) ? STATUS_OK : refuse(in, reason, err);
 }
 
-double npy_value(const struct npy *a, const uint8_t *element)
-{
-    uint64_t bits = 0;
-    const unsigned shift = 64 - 8 * (unsigned)a->element;
-
-    for (size_t i = 0; i < a->element; i++)
-        bits |= (uint64_t)element[i] << (8 * i);
-    if (a->kind == 'u')
-        return (double)bits;
-    if (a->kind == 'i')
-        return (double)((int64_t)(bits << shift) >> shift);
-    if (a->element == 4) {
-        const uint32_t half = (uint32_t)bits;
-        float x;
-
-        memcpy(&x, &half, sizeof x);
-        return (double)x;
-    }
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static enum status check_kind(const struct stream *in, const struct npy *a,
-                              const struct table_want *want, struct error *err)
-{
-    if (want->group != NULL)
-        return refuse(in, "a .npy file has no columns with names: data.group needs CSV", err);
-    if (want->time != NULL)
-        return refuse(in, "a .npy file has no columns with names: data.time needs CSV", err);
-    if (want->labels && a->dims != 1)
-        return refuse(in, "labels need a .npy file of one dimension", err);
-    if (!want->labels && a->dims == 1)
-        return refuse(in, "one .npy dimension: a label file, not features", err);
-    return STATUS_OK;
-}
-
-/* Exactly that many bytes follow, and then the end. */
-static enum status check_length(struct stream *in, const struct npy *a, uint8_t *chunk,
-                                struct error *err)
-{
-    const size_t bytes = a->dim[0] * a->dim[1] * a->element;
-    size_t seen = 0, n;
-
-    do {
-        enum status s = stream_read(in, chunk, NPY_CHUNK, &n, err);
-
-        if (s != STATUS_OK)
-            return s;
-        seen += n;
-    } while (n == NPY_CHUNK && seen <= bytes);
-    if (seen == bytes)
-        return STATUS_OK;
-    return error_set(err, STATUS_DATA, "%s: the .npy header promises %zu bytes, the file has %s",
-                     in->path, bytes, seen < bytes ? "fewer" : "more");
-}
-
-static enum status fill(struct stream *in, const struct npy *a, uint8_t *chunk, struct table *t,
-                        struct error *err)
-{
-    const size_t all = t->rows * t->cols, at_once = NPY_CHUNK / a->element;
-
-    for (size_t i = 0; i < all;) {
-        const size_t want = all - i < at_once ? all - i : at_once;
-        size_t n;
-        enum status s = stream_read(in, chunk, want * a->element, &n, err);
-
-        if (s != STATUS_OK)
-            return s;
-        if (n != want * a->element)
-            return refuse(in, "the file changed while it was read", err);
-        for (size_t k = 0; k < want; k++, i++) {
-            t->x[i] = (float)npy_value(a, chunk + k * a->element);
-            if (!isfinite(t->x[i]))
-                return error_set(err, STATUS_DATA,
-                                 "%s: row %zu, column %zu: not a number, or too large a one",
-                                 in->path, i / t->cols + 1, i % t->cols + 1);
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status read_twice(struct table *t, struct stream *in, uint8_t *chunk,
-                              const struct table_want *want, struct error *err)
-{
-    struct npy a, again;
-    enum status s = npy_open(&a, in, err);
-
-    if (s == STATUS_OK)
-        s = check_kind(in, &a, want, err);
-    if (s == STATUS_OK)
-        s = check_length(in, &a, chunk, err);
-    if (s == STATUS_OK)
-        s = counted_allocate(t, a.dim[0], a.dim[1], in->path, err);
-    if (s == STATUS_OK)
-        s = stream_rewind(in, err);
-    if (s == STATUS_OK)
-        s = npy_open(&again, in, err);
-    if (s == STATUS_OK && (again.kind != a.kind || again.element != a.element ||
-                           again.dim[0] != a.dim[0] || again.dim[1] != a.dim[1]))
-        s = refuse(in, "the file changed while it was read", err);
-    if (s == STATUS_OK)
-        s = fill(in, &a, chunk, t, err);
-    return s;
-}
-
-enum status npy_read(struct table *t, const char *path, const struct table_want *want,
-                     struct error *err)
-{
-    struct stream in;
-    uint8_t *chunk;
-    enum status s = stream_open(&in, path, err);
-
-    *t = (struct table){0};
-    if (s != STATUS_OK)
-        return s;
-    chunk = mem_alloc(NPY_CHUNK, 1);
-    s = chunk == NULL ? error_set(err, STATUS_MEMORY, "%s: %s", path, status_words(STATUS_MEMORY))
-                      : read_twice(t, &in, chunk, want, err);
-    mem_free(chunk);
-    stream_close(&in);
-    if (s != STATUS_OK)
-        table_deinit(t);
-    return s;
-}
+const struct array_format NPY_FORMAT = {.name = "a .npy", .unit = 1, .open = open_npy};
 
 enum status npy_is(bool *npy, const char *path, struct error *err)
 {

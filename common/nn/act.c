@@ -77,7 +77,8 @@ CLONES static void sigmoid_forward(float *restrict y, const float *restrict b, f
             y[c] = sigmoid_rational(y[c] + b[c]) * scale;
 }
 
-void act_forward(float *y, const float *b, enum nn_act act, float scale, size_t rows, size_t cols)
+static void forward(float *y, const float *b, enum nn_act act, float scale, size_t rows,
+                    size_t cols)
 {
     switch (act) {
     case NN_ACT_NONE: none_forward(y, b, scale, rows, cols); return;
@@ -86,6 +87,20 @@ void act_forward(float *y, const float *b, enum nn_act act, float scale, size_t 
     case NN_ACT_SIGMOID: sigmoid_forward(y, b, scale, rows, cols); return;
     }
     CHECK(0 && "activation");
+}
+
+void act_forward(float *y, const float *b, enum nn_act act, float scale, size_t rows, size_t cols)
+{
+    static const float zeros[256];
+    const size_t wide = sizeof zeros / sizeof *zeros, n = rows * cols;
+
+    if (b != NULL) {
+        forward(y, b, act, scale, rows, cols);
+        return;
+    }
+    /* Without a bias the shape is nothing to the loops. */
+    forward(y, zeros, act, scale, n / wide, wide);
+    forward(y + n / wide * wide, zeros, act, scale, 1, n % wide);
 }
 
 /* With y = s act(z): the derivative by z is s, s [y > 0], s - y^2/s and y - y^2/s. */

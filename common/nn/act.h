@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* y (rows x cols) <- scale * act(y + b), b one per column.  A NaN stays a NaN. */
+/* y (rows x cols) <- scale * act(y + b), b one per column; NULL: zeros.  A NaN stays a NaN. */
 void act_forward(float *y, const float *b, enum nn_act act, float scale, size_t rows, size_t cols);
 
 /* dz (rows x cols) holds the gradient for y and gets the one for y's input; y is what act_forward

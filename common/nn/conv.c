@@ -5,6 +5,7 @@
 
 #include "common/nn/act.h"
 #include "common/nn/gemm.h"
+#include "common/nn/taps.h"
 #include "common/nn/window.h"
 
 #include <string.h>
@@ -21,6 +22,8 @@ struct geometry {
     uint32_t part, part_out;  /* of a group: of its patch, of its channels in y */
     uint32_t groups, rows_at; /* rows whose patches are made at a time */
     bool plain;               /* a patch is the place itself */
+    bool by_taps;             /* there are no patches (taps.h) */
+    struct taps taps;
 };
 
 static struct geometry geometry_of(const struct nn_layer_spec *of, uint32_t out_values)
@@ -36,7 +39,15 @@ static struct geometry geometry_of(const struct nn_layer_spec *of, uint32_t out_
     g.part_out = g.out.channels / g.groups;
     g.rows_at = g.places < PLACES ? (uint32_t)(PLACES / g.places) : 1;
     g.plain = g.places == shape_places(&of->shape) && w->size[0] == 1 && w->size[1] == 1;
+    g.taps = (struct taps){of->shape, g.out, *w};
+    g.by_taps = g.groups == 1 && taps_gain(&g.taps);
     return g;
+}
+
+/* Of so many rows, beside the transposed weights. */
+static size_t patches_scratch(const struct geometry *g)
+{
+    return g->by_taps ? taps_scratch(&g->taps, g->rows_at) : g->rows_at * g->places * g->patch;
 }
 
 static bool fits(const struct nn_spec *s, size_t i)
@@ -46,8 +57,9 @@ static bool fits(const struct nn_spec *s, size_t i)
     struct nn_shape out;
     uint64_t patch, places;
 
-    if (of->groups < 1 || shape_values(&of->shape) != s->width[i] || s->width[i] < 1 ||
-        !window_out(&out, &of->shape, &of->window) || of->shape.channels % of->groups != 0)
+    if (of->bare > 1 || of->groups < 1 || shape_values(&of->shape) != layer_in(s, i) ||
+        layer_in(s, i) < 1 || !window_out(&out, &of->shape, &of->window) ||
+        of->shape.channels % of->groups != 0)
         return false;
     places = shape_places(&out);
     patch = (uint64_t)of->window.size[0] * of->window.size[1] * of->shape.channels;
@@ -65,10 +77,10 @@ static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
         .in = g.part,
         .out = g.out.channels,
         .places = g.places,
-        .biases = g.out.channels,
+        .biases = s->layer[i].bare ? 0 : g.out.channels,
         .fan_out = (size_t)w->size[0] * w->size[1] * g.part_out,
         /* Patches, and W transposed. */
-        .scratch = g.rows_at * g.places * g.patch + (size_t)g.part * g.out.channels,
+        .scratch = patches_scratch(&g) + (size_t)g.part * g.out.channels,
     };
 }
 
@@ -148,47 +160,93 @@ static uint32_t some_of(const struct geometry *g, uint32_t left)
     return left < g->rows_at ? left : g->rows_at;
 }
 
+/* y, from the first of `some` rows on, of their x, without bias and activation. */
+static void products(struct nn_layer *l, const struct geometry *g, float *y, const float *x,
+                     uint32_t some)
+{
+    const uint32_t m = (uint32_t)(some * g->places);
+    const float *patch;
+
+    if (g->by_taps) {
+        taps_forward(&g->taps, y, x, l->w, l->scratch, some);
+        return;
+    }
+    patch = patches_of(l, g, x, some);
+    for (uint32_t k = 0; k < g->groups; k++)
+        gemm_nn_part(y + k * g->part_out, l->out, patch + (size_t)k * g->part, g->patch,
+                     l->w + k * g->part_out, l->out, m, g->part_out, g->part, 0);
+}
+
 static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 {
     const struct geometry g = geometry_of(&l->spec, (uint32_t)l->width);
     const size_t in = shape_values(&l->spec.shape);
 
     l->x = x;
-    for (uint32_t r = 0; r < rows; r += some_of(&g, rows - r)) {
-        const uint32_t some = some_of(&g, rows - r), m = (uint32_t)(some * g.places);
-        const float *patch = patches_of(l, &g, x + r * in, some);
-
-        for (uint32_t k = 0; k < g.groups; k++)
-            gemm_nn_part(l->y + r * l->width + k * g.part_out, l->out, patch + (size_t)k * g.part,
-                         g.patch, l->w + k * g.part_out, l->out, m, g.part_out, g.part, 0);
-    }
+    for (uint32_t r = 0; r < rows; r += some_of(&g, rows - r))
+        products(l, &g, l->y + r * l->width, x + r * in, some_of(&g, rows - r));
     act_forward(l->y, l->b, l->act, l->scale, rows * g.places, l->out);
 }
 
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void turn_weights(const struct nn_layer *l, const struct geometry *g, float *turned)
+{
+    if (g->by_taps) {
+        taps_turn(&g->taps, turned, l->w);
+        return;
+    }
+    for (uint32_t k = 0; k < g->groups; k++)
+        gemm_transpose_part(turned + (size_t)k * g->part * g->part_out, l->w + k * g->part_out,
+                            l->out, g->part, g->part_out);
+}
+
+/* dx += what `some` rows' dy gives. */
+static void products_back(struct nn_layer *l, const struct geometry *g, float *dx, const float *dy,
+                          const float *turned, uint32_t some)
+{
+    const struct copy c = {.patch = l->scratch, .to = dx};
+    const uint32_t m = (uint32_t)(some * g->places);
+
+    if (g->by_taps) {
+        taps_delta(&g->taps, dx, dy, turned, l->scratch, some);
+        return;
+    }
+    for (uint32_t k = 0; k < g->groups; k++)
+        gemm_nn_part(l->scratch + (size_t)k * g->part, g->patch, dy + k * g->part_out, l->out,
+                     turned + (size_t)k * g->part * g->part_out, g->part, m, g->part, g->part_out,
+                     0);
+    patches(&c, &l->spec, g, some);
+}
+
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     const struct geometry g = geometry_of(&l->spec, (uint32_t)l->width);
     const size_t in = shape_values(&l->spec.shape);
-    float *turned = l->scratch + g.rows_at * g.places * g.patch;
+    float *turned = l->scratch + patches_scratch(&g);
 
-    (void)masked;
     act_backward(l->dy, l->y, l->act, l->scale, rows * g.places, l->out);
     if (dx == NULL)
         return;
     memset(dx, 0, rows * in * sizeof *dx);
-    for (uint32_t k = 0; k < g.groups; k++)
-        gemm_transpose_part(turned + (size_t)k * g.part * g.part_out, l->w + k * g.part_out, l->out,
-                            g.part, g.part_out);
-    for (uint32_t r = 0; r < rows; r += some_of(&g, rows - r)) {
-        const uint32_t some = some_of(&g, rows - r), m = (uint32_t)(some * g.places);
-        const struct copy c = {.patch = l->scratch, .to = dx + r * in};
+    turn_weights(l, &g, turned);
+    for (uint32_t r = 0; r < rows; r += some_of(&g, rows - r))
+        products_back(l, &g, dx + r * in, l->dy + r * l->width, turned, some_of(&g, rows - r));
+}
 
-        for (uint32_t k = 0; k < g.groups; k++)
-            gemm_nn_part(
-                l->scratch + (size_t)k * g.part, g.patch, l->dy + r * l->width + k * g.part_out,
-                l->out, turned + (size_t)k * g.part * g.part_out, g.part, m, g.part, g.part_out, 0);
-        patches(&c, &l->spec, &g, some);
+/* dw, or what is to be added to it, of `some` rows. */
+static void gradients_of(struct nn_layer *l, const struct geometry *g, const float *x,
+                         const float *dy, uint32_t some, bool more)
+{
+    const uint32_t m = (uint32_t)(some * g->places);
+    const float *patch;
+
+    if (g->by_taps) {
+        taps_gradients(&g->taps, l->dw, x, dy, l->scratch, some, more);
+        return;
     }
+    patch = patches_of(l, g, x, some);
+    for (uint32_t k = 0; k < g->groups; k++)
+        gemm_tn_part(l->dw + k * g->part_out, l->out, patch + (size_t)k * g->part, g->patch,
+                     dy + k * g->part_out, l->out, g->part, g->part_out, m, more);
 }
 
 static void gradients(struct nn_layer *l, uint32_t rows)
@@ -196,22 +254,15 @@ static void gradients(struct nn_layer *l, uint32_t rows)
     const struct geometry g = geometry_of(&l->spec, (uint32_t)l->width);
     const size_t in = shape_values(&l->spec.shape);
 
-    layer_add_rows(l->db, l->dy, rows * g.places, l->out);
-    for (uint32_t r = 0; r < rows; r += some_of(&g, rows - r)) {
-        const uint32_t some = some_of(&g, rows - r), m = (uint32_t)(some * g.places);
-        const float *patch = patches_of(l, &g, l->x + r * in, some);
-
-        for (uint32_t k = 0; k < g.groups; k++)
-            gemm_tn_part(l->dw + k * g.part_out, l->out, patch + (size_t)k * g.part, g.patch,
-                         l->dy + r * l->width + k * g.part_out, l->out, g.part, g.part_out, m,
-                         r > 0);
-    }
+    if (l->db != NULL)
+        layer_add_rows(l->db, l->dy, rows * g.places, l->out);
+    for (uint32_t r = 0; r < rows; r += some_of(&g, rows - r))
+        gradients_of(l, &g, l->x + r * in, l->dy + r * l->width, some_of(&g, rows - r), r > 0);
 }
 
 static size_t tensors(const struct nn_layer *l)
 {
-    (void)l;
-    return 2;
+    return 1 + (size_t)(l->b != NULL);
 }
 
 static struct layer_tensor bias_of(const struct nn_layer *l)
@@ -240,8 +291,8 @@ static struct layer_tensor weight_of(const struct nn_layer *l)
 
 static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t index)
 {
-    return index == 0 ? layer_named(weight_of(l), i, l->module, "weight")
-                      : layer_named(bias_of(l), i, l->module, "bias");
+    return index == 0 ? layer_named(weight_of(l), l, i, "weight")
+                      : layer_named(bias_of(l), l, i, "bias");
 }
 
 const struct layer_kind CONV_LAYER = {

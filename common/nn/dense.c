@@ -9,12 +9,12 @@
 
 static bool fits(const struct nn_spec *s, size_t i)
 {
-    return s->width[i] >= 1 && s->width[i + 1] >= 1;
+    return layer_in(s, i) >= 1 && s->width[i + 1] >= 1;
 }
 
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
 {
-    const uint32_t in = s->width[i], out = s->width[i + 1];
+    const uint32_t in = layer_in(s, i), out = s->width[i + 1];
 
     return (struct layer_sizes){
         .in = in, .out = out, .biases = out, .scratch = (size_t)in * out /* W transposed */
@@ -28,9 +28,9 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
     act_forward(l->y, l->b, l->act, l->scale, rows, l->out);
 }
 
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
-    const bool dropped = masked && l->mask != NULL;
+    const bool dropped = l->training && l->mask != NULL;
 
     if (dropped)
         unit_dropout_apply(l->dy, l->mask, (size_t)rows * l->out);
@@ -71,8 +71,7 @@ static struct layer_tensor tensor(const struct nn_layer *l, size_t i, size_t ind
                                    .torch_axis = {1, 0}};
     const struct layer_tensor b = {.values = l->b, .count = l->out, .rank = 1, .shape = {l->out}};
 
-    return index == 0 ? layer_named(w, i, l->module, "weight")
-                      : layer_named(b, i, l->module, "bias");
+    return index == 0 ? layer_named(w, l, i, "weight") : layer_named(b, l, i, "bias");
 }
 
 const struct layer_kind DENSE_LAYER = {

@@ -4,7 +4,8 @@
  * Row r of a batch adds to the gradients of all weights and biases the products of what went into
  * a layer and what came back to it; its own gradient's norm is therefore known without forming it:
  * |g_r|^2 = sum over layers of |d_r|^2 (|a_r|^2 + 1), without the 1 where there is no bias
- * (Goodfellow 2015).
+ * (Goodfellow 2015).  Of layers in which that is no one product (convolutions, memories, norms by
+ * group) each row's gradient is made, one row at a time (dpsum.h).
  *
  * With `most` = G / B for a batch of B rows and a mean loss, what dpsum_release makes of the sum is
  * one discrete Gaussian mechanism: replacing a record moves the sum by 2 G at most, and rounding

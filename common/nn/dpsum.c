@@ -7,6 +7,7 @@
 #include "common/nn/backward.h"
 #include "common/nn/gemm.h"
 #include "common/nn/layer.h"
+#include "common/nn/sound.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -16,6 +17,22 @@
 /* So many rows are turned into doubles at a time. */
 enum { ROWS = 32 };
 
+/* Its gradients are made row by row. */
+static bool is_single(const struct layer_kind *kind)
+{
+    return kind->gradients != NULL && kind->norm2 == NULL;
+}
+
+static size_t singles(const struct nn_spec *spec)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < spec->layers; i++)
+        if (is_single(layer_kind_of(spec, i)))
+            n += nn_spec_layer_params(spec, i);
+    return n;
+}
+
 static size_t widest(const struct nn_spec *spec, bool inputs)
 {
     size_t most = 0;
@@ -24,7 +41,8 @@ static size_t widest(const struct nn_spec *spec, bool inputs)
         const struct layer_sizes sizes = layer_kind_of(spec, i)->sizes(spec, i);
         const size_t width = inputs ? sizes.in : sizes.out;
 
-        most = width > most ? width : most;
+        if (!is_single(layer_kind_of(spec, i)) && width > most)
+            most = width;
     }
     return most;
 }
@@ -35,7 +53,8 @@ size_t dpsum_doubles(const struct nn_spec *spec)
 
     if (params > DPSUM_PARAMS_MAX)
         return 0;
-    return params + ROWS * (widest(spec, true) + widest(spec, false));
+    _Static_assert(sizeof(double) == 2 * sizeof(float), "two for one");
+    return params + ROWS * (widest(spec, true) + widest(spec, false)) + (singles(spec) + 1) / 2;
 }
 
 void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
@@ -44,22 +63,36 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory)
     s->sum = memory;
     s->input = memory + s->params;
     s->output = s->input + ROWS * widest(spec, true);
+    s->row = (float *)(void *)(s->output + ROWS * widest(spec, false));
 }
 
-/* A row that counts as nothing may hold anything: an infinity times 0 is none.  Its bits are masked
- * and not looked at. */
+/* x factor; of a row that counts as nothing, which may hold anything (an infinity times 0 is none),
+ * no bit. */
+static inline double widened(float x, double factor, uint64_t counts)
+{
+    double value = (double)x * factor;
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    bits &= counts;
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+
 void dpsum_widen(double *out, const float *x, size_t cols, double factor)
 {
     const uint64_t counts = -(uint64_t)(factor != 0);
 
-    for (size_t i = 0; i < cols; i++) {
-        double value = (double)x[i] * factor;
-        uint64_t bits;
+    for (size_t i = 0; i < cols; i++)
+        out[i] = widened(x[i], factor, counts);
+}
 
-        memcpy(&bits, &value, sizeof bits);
-        bits &= counts;
-        memcpy(&out[i], &bits, sizeof bits);
-    }
+static void add_widened(double *sum, const float *x, size_t n, double factor)
+{
+    const uint64_t counts = -(uint64_t)(factor != 0);
+
+    for (size_t i = 0; i < n; i++)
+        sum[i] += widened(x[i], factor, counts);
 }
 
 static void add_layer(struct dpsum *s, double *sum, const struct nn_layer *l, const double *factor,
@@ -89,17 +122,58 @@ static void add_products(struct dpsum *s, double *sum, struct nn_layer l, const 
     }
 }
 
+void dpsum_begin(struct dpsum *s)
+{
+    memset(s->sum, 0, s->params * sizeof *s->sum);
+}
+
+double dpsum_norm2(struct dpsum *s, const struct nn_net *n, size_t r)
+{
+    float *row = s->row;
+    uint32_t sound = UINT32_MAX;
+    double sum = 0;
+
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        const struct nn_layer *l = &n->layer[i];
+
+        if (is_single(l->kind)) {
+            layer_row_gradients(l, row, r);
+            sound_look(&sound, row, 1, l->params);
+            sum += layer_square(row, l->params);
+            row += l->params;
+        } else if (l->params > 0) {
+            sum += l->kind->norm2(l, r);
+        }
+    }
+    return sound != 0 ? sum : (double)INFINITY;
+}
+
+void dpsum_add_row(struct dpsum *s, const struct nn_net *n, double factor)
+{
+    double *sum = s->sum;
+    const float *row = s->row;
+
+    for (size_t i = 0; i < n->spec.layers; i++) {
+        const struct nn_layer *l = &n->layer[i];
+
+        if (is_single(l->kind)) {
+            add_widened(sum, row, l->params, factor);
+            row += l->params;
+        }
+        sum += l->params;
+    }
+}
+
 void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor)
 {
     double *sum = s->sum;
 
-    memset(s->sum, 0, s->params * sizeof *s->sum);
     for (size_t i = 0; i < n->spec.layers; i++) {
         const struct nn_layer *l = &n->layer[i];
 
         if (l->kind->add != NULL)
             l->kind->add(sum, l, factor, n->rows);
-        else if (l->params > 0)
+        else if (l->params > 0 && !is_single(l->kind))
             add_products(s, sum, *l, factor, n->rows);
         sum += nn_layer_params(l);
     }

@@ -10,6 +10,10 @@
  * 2^16 2 E is below 2^-19 G; dpsum_ratio keeps the last term below 2^-10 G: docs/privacy.md charges
  * 2 G + 2^-9 G.
  *
+ * Of layers whose gradient of a row is no such product, each row's gradient is made first, in
+ * float32, by that row alone (layer.h): its norm is that of these very floats, and what is added is
+ * they times f_r, so the bound above holds for them, too.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_NN_DPSUM_H
@@ -27,6 +31,7 @@ struct dpsum {
     size_t params;
     double *sum;            /* params, in the order of nn_net_copy_params */
     double *input, *output; /* some rows of a layer's input, and of what came back to it */
+    float *row; /* one row's gradients, of layers that are no product, one after the other */
 };
 
 /* How many doubles dpsum_init takes of its memory; 0 when they are too many to count. */
@@ -36,8 +41,14 @@ void dpsum_init(struct dpsum *s, const struct nn_spec *spec, double *memory);
 /* out = factor x, in double, and zeros where factor is 0: then no bit of x is looked at. */
 void dpsum_widen(double *out, const float *x, size_t cols, double factor);
 
-/* s->sum = the sum over rows of factor[r] times row r's own gradient, from what went into each
- * layer in the last forward and each layer's dy.  Of a row with factor 0 no bit is looked at. */
+/* s->sum becomes the sum over rows of factor[r] times row r's own gradient, from what went into
+ * each layer in the last forward and each layer's dy, by these calls in this order: begin; for each
+ * row its norm, then with its factor add_row; add, with all factors.  Of a row with factor 0 no bit
+ * comes into the sum. */
+void dpsum_begin(struct dpsum *s);
+/* The squared l2 norm of row r's own gradient; infinite where a part of it is not finite. */
+double dpsum_norm2(struct dpsum *s, const struct nn_net *n, size_t r);
+void dpsum_add_row(struct dpsum *s, const struct nn_net *n, double factor);
 void dpsum_add(struct dpsum *s, const struct nn_net *n, const double *factor);
 
 /* sigma / step: how many steps of the grid the noise's standard deviation has, for noise multiplier

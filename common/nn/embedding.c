@@ -130,10 +130,9 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 }
 
 /* There is no activation to go back through, and nobody asks what the inputs get. */
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     (void)l;
-    (void)masked;
     (void)dx;
     (void)rows;
 }

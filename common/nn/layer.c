@@ -5,11 +5,14 @@
 
 #include "common/base/check.h"
 #include "common/nn/activation.h"
+#include "common/nn/add.h"
+#include "common/nn/batch_norm.h"
 #include "common/nn/clones.h"
 #include "common/nn/conv.h"
 #include "common/nn/dense.h"
 #include "common/nn/embedding.h"
 #include "common/nn/group_norm.h"
+#include "common/nn/gru.h"
 #include "common/nn/lstm.h"
 #include "common/nn/polynomial.h"
 #include "common/nn/pool.h"
@@ -28,6 +31,9 @@ static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_ACTIVATION] = &ACTIVATION_LAYER,
     [NN_TURN] = &TURN_LAYER,
     [NN_LSTM] = &LSTM_LAYER,
+    [NN_GRU] = &GRU_LAYER,
+    [NN_ADD] = &ADD_LAYER,
+    [NN_BATCH_NORM] = &BATCH_NORM_LAYER,
     [NN_EMBEDDING] = &EMBEDDING_LAYER,
 };
 
@@ -42,7 +48,7 @@ const struct layer_kind *layer_kind_of(const struct nn_spec *s, size_t i)
     return layer_kind(s->layer[i].kind);
 }
 
-static double square(const float *x, size_t n)
+double layer_square(const float *x, size_t n)
 {
     double sum = 0;
 
@@ -55,7 +61,22 @@ double layer_product_norm2(const struct nn_layer *l, size_t r)
 {
     const double bias = l->b != NULL ? 1 : 0;
 
-    return square(l->dy + r * l->out, l->out) * (square(l->x + r * l->in, l->in) + bias);
+    return layer_square(l->dy + r * l->out, l->out) *
+           (layer_square(l->x + r * l->in, l->in) + bias);
+}
+
+void layer_row_gradients(const struct nn_layer *l, float *out, size_t r)
+{
+    struct nn_layer one = *l;
+
+    one.x += r * l->came;
+    one.dy += r * l->width;
+    if (l->made != NULL)
+        one.made += r * l->keeps;
+    one.dw = out;
+    if (l->db != NULL)
+        one.db = out + (l->db - l->dw);
+    l->kind->gradients(&one, 1);
 }
 
 CLONES void layer_add_rows(float *restrict sum, const float *restrict x, size_t rows, size_t cols)
@@ -66,10 +87,11 @@ CLONES void layer_add_rows(float *restrict sum, const float *restrict x, size_t 
             sum[c] += x[c];
 }
 
-struct layer_tensor layer_named(struct layer_tensor t, size_t i, size_t module, const char *name)
+struct layer_tensor layer_named(struct layer_tensor t, const struct nn_layer *l, size_t i,
+                                const char *name)
 {
     snprintf(t.name, sizeof t.name, "layer.%zu.%s", i, name);
-    snprintf(t.torch, sizeof t.torch, "%zu.%s", module, name);
+    snprintf(t.torch, sizeof t.torch, "%s.%s", l->torch, name);
     return t;
 }
 
@@ -83,13 +105,10 @@ size_t layer_tensors(const struct nn_layer *l)
     return l->kind->tensors != NULL ? l->kind->tensors(l) : 0;
 }
 
-const struct layer_kind *layer_without_norm(const struct nn_spec *s)
+const struct layer_kind *layer_that_mixes(const struct nn_spec *s)
 {
-    for (size_t i = 0; i < s->layers; i++) {
-        const struct layer_kind *kind = layer_kind_of(s, i);
-
-        if (kind->gradients != NULL && kind->norm2 == NULL)
-            return kind;
-    }
+    for (size_t i = 0; i < s->layers; i++)
+        if (layer_kind_of(s, i)->mixes)
+            return layer_kind_of(s, i);
     return NULL;
 }

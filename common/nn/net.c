@@ -8,6 +8,7 @@
 #include "common/nn/backward.h"
 #include "common/nn/gemm.h"
 #include "common/nn/layer.h"
+#include "common/nn/module.h"
 #include "common/nn/optim.h"
 #include "common/nn/sound.h"
 #include "common/nn/unit_dropout.h"
@@ -15,6 +16,31 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+
+/* Of a value that no layer takes nothing would come back. */
+static uint32_t takers(const struct nn_spec *s, size_t value)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < s->layers; i++) {
+        n += layer_takes(s, i) == value;
+        n += s->layer[i].beside > 0 && i - s->layer[i].beside == value;
+    }
+    return n;
+}
+
+bool nn_spec_fits(const struct nn_spec *s)
+{
+    for (size_t i = 0; i < s->layers; i++)
+        if (s->layer[i].back > i || s->layer[i].beside > i ||
+            (s->layer[i].beside > 0) != layer_kind_of(s, i)->joins ||
+            !layer_kind_of(s, i)->fits(s, i))
+            return false;
+    for (size_t value = 0; value < s->layers; value++)
+        if (takers(s, value) == 0)
+            return false;
+    return true;
+}
 
 static void check_spec(const struct nn_spec *s)
 {
@@ -27,8 +53,7 @@ static void check_spec(const struct nn_spec *s)
     CHECK(s->table.rows == 0 || s->table.width >= 1);
     CHECK(s->dropout >= 0.0F && s->dropout < 1.0F);
     CHECK((s->embedded.n > 0) == (s->layers > 0 && s->layer[0].kind == NN_EMBEDDING));
-    for (size_t i = 0; i < s->layers; i++)
-        CHECK(layer_kind_of(s, i)->fits(s, i));
+    CHECK(nn_spec_fits(s));
 }
 
 static size_t states(enum nn_optimizer o)
@@ -42,14 +67,14 @@ static struct layer_sizes sizes_of(const struct nn_spec *s, size_t i)
 }
 
 /* w then b, as floats.  One run, so that the optimiser takes both in one loop. */
-static size_t params(const struct nn_spec *s, size_t i)
+size_t nn_spec_layer_params(const struct nn_spec *s, size_t i)
 {
     struct layer_sizes sizes;
 
     if (i == s->layers)
         return (size_t)s->table.rows * s->table.width;
     sizes = sizes_of(s, i);
-    return (size_t)sizes.in * sizes.out + sizes.biases;
+    return (size_t)sizes.in * sizes.out + sizes.biases + sizes.running;
 }
 
 size_t nn_layer_params(const struct nn_layer *l)
@@ -72,7 +97,7 @@ size_t nn_spec_params(const struct nn_spec *spec)
     size_t total = 0;
 
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
-        total += params(spec, i);
+        total += nn_spec_layer_params(spec, i);
     return total;
 }
 
@@ -86,6 +111,17 @@ static size_t scratch(const struct nn_spec *s)
 
         most = one > most ? one : most;
     }
+    return most;
+}
+
+/* The widest value that goes more than one way. */
+static size_t aside(const struct nn_spec *s)
+{
+    size_t most = 0;
+
+    for (size_t value = 0; value < s->layers; value++)
+        if (takers(s, value) > 1 && s->width[value] > most)
+            most = s->width[value];
     return most;
 }
 
@@ -115,10 +151,11 @@ size_t nn_net_bytes(const struct nn_spec *spec)
 
     check_spec(spec);
     total = add_blocks(total, 1, scratch(spec));
+    total = add_blocks(total, 1, spec->rows_max * aside(spec));
     total = add_blocks(total, 2, spec->rows_max); /* which rows are sound */
     total = add_blocks(total, spec->embedded.n > 0, sizeof spec->embedded / sizeof(float));
     for (size_t i = 0; i < nn_spec_blocks(spec); i++)
-        total = add_blocks(total, 2 + states(spec->optimizer), params(spec, i));
+        total = add_blocks(total, 2 + states(spec->optimizer), nn_spec_layer_params(spec, i));
     for (size_t i = 0; i < spec->layers; i++) {
         const struct layer_sizes sizes = sizes_of(spec, i);
 
@@ -151,7 +188,7 @@ static enum status init_params(struct nn_layer *l, size_t n, enum nn_optimizer o
 {
     const size_t kept = states(o);
 
-    l->params = n;
+    l->params = l->trained = n;
     l->w = cut(a, n);
     l->dw = cut(a, n);
     l->m1 = kept >= 1 ? cut(a, n) : NULL;
@@ -166,7 +203,7 @@ static enum status init_table(struct nn_layer *l, const struct nn_spec *s, struc
 {
     l->in = s->table.rows;
     l->out = s->table.width;
-    return init_params(l, params(s, s->layers), s->optimizer, a);
+    return init_params(l, nn_spec_layer_params(s, s->layers), s->optimizer, a);
 }
 
 static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_t i,
@@ -182,10 +219,12 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->out = sizes.out;
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
+    l->came = layer_in(s, i);
     l->width = s->width[i + 1];
     l->keeps = sizes.keeps;
-    if (init_params(l, params(s, i), s->optimizer, a) != STATUS_OK)
+    if (init_params(l, nn_spec_layer_params(s, i), s->optimizer, a) != STATUS_OK)
         return STATUS_MEMORY;
+    l->trained -= sizes.running;
     l->y = cut(a, batch);
     l->dy = cut(a, batch);
     l->made = sizes.keeps > 0 ? cut(a, s->rows_max * sizes.keeps) : NULL;
@@ -217,23 +256,22 @@ static enum status init_embedded(struct nn_layer *l, const struct nn_spec *s, st
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a)
 {
     float *shared;
-    size_t module = 0;
 
     check_spec(spec);
     memset(n, 0, sizeof *n);
     n->spec = *spec;
     shared = cut(a, scratch(spec));
+    n->aside = cut(a, spec->rows_max * aside(spec));
     n->sound = cut_rows(a, spec->rows_max);
     n->sound_back = cut_rows(a, spec->rows_max);
-    if (shared == NULL || n->sound == NULL || n->sound_back == NULL)
+    if (shared == NULL || n->aside == NULL || n->sound == NULL || n->sound_back == NULL)
         return STATUS_MEMORY;
     for (size_t i = 0; i < spec->layers; i++) {
         if (init_layer(&n->layer[i], spec, i, a) != STATUS_OK)
             return STATUS_MEMORY;
         n->layer[i].scratch = shared;
-        n->layer[i].module = module;
-        module += layer_modules(&n->layer[i]);
     }
+    module_names(n);
     if (spec->embedded.n > 0 && init_embedded(&n->layer[0], spec, a) != STATUS_OK)
         return STATUS_MEMORY;
     return spec->table.rows > 0 ? init_table(nn_net_table(n), spec, a) : STATUS_OK;
@@ -330,23 +368,30 @@ static void put_mask_on(struct nn_layer *l, size_t values)
     unit_dropout_apply(l->y, l->mask, values);
 }
 
-static const float *forward(struct nn_net *n, const float *x, uint32_t rows, bool masked)
+/* What went into the net, or came out of a layer. */
+static const float *value(const struct nn_net *n, size_t at)
+{
+    return at > 0 ? n->layer[at - 1].y : n->x;
+}
+
+static const float *forward(struct nn_net *n, const float *x, uint32_t rows, bool training)
 {
     CHECK(rows >= 1 && rows <= n->spec.rows_max);
     n->x = x;
     n->rows = rows;
-    n->masked = masked && n->spec.dropout > 0.0F;
     sound_begin(n->sound, rows);
     for (size_t i = 0; i < n->spec.layers; i++) {
         struct nn_layer *l = &n->layer[i];
 
-        l->kind->forward(l, x, rows);
-        if (n->masked && l->mask != NULL)
+        l->training = training;
+        if (l->kind->joins)
+            l->beside = value(n, i - l->spec.beside);
+        l->kind->forward(l, value(n, layer_takes(&n->spec, i)), rows);
+        if (training && l->mask != NULL)
             put_mask_on(l, (size_t)rows * n->spec.width[i + 1]);
-        x = l->y;
     }
     clear_broken(n);
-    return x;
+    return value(n, n->spec.layers);
 }
 
 const float *nn_net_forward(struct nn_net *n, const float *x, uint32_t rows)
@@ -403,12 +448,10 @@ uint32_t nn_net_lost_backward(const struct nn_net *n)
 
 static void weigh_down(const struct nn_net *n, struct nn_layer *l, float learning_rate)
 {
-    const size_t count = nn_layer_params(l);
-
     if (n->spec.optimizer == NN_ADAMW)
-        optim_decay(l->w, count, learning_rate, n->spec.weight_decay);
+        optim_decay(l->w, l->trained, learning_rate, n->spec.weight_decay);
     else
-        optim_ridge(l->dw, l->w, count, n->spec.weight_decay);
+        optim_ridge(l->dw, l->w, l->trained, n->spec.weight_decay);
 }
 
 void nn_net_step(struct nn_net *n, float learning_rate)
@@ -416,7 +459,7 @@ void nn_net_step(struct nn_net *n, float learning_rate)
     n->steps++;
     for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         struct nn_layer *l = &n->layer[i];
-        const size_t count = nn_layer_params(l);
+        const size_t count = l->trained;
 
         if (n->spec.weight_decay > 0.0F)
             weigh_down(n, l, learning_rate);
@@ -426,6 +469,8 @@ void nn_net_step(struct nn_net *n, float learning_rate)
         case NN_ADAM:
         case NN_ADAMW: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
         }
+        if (l->kind != NULL && l->kind->settle != NULL)
+            l->kind->settle(l, n->rows);
     }
 }
 
@@ -461,7 +506,7 @@ void nn_net_pull(struct nn_net *n, const float *anchor, float mu)
         struct nn_layer *l = &n->layer[i];
         const size_t count = nn_layer_params(l);
 
-        optim_pull(l->dw, l->w, anchor, count, mu);
+        optim_pull(l->dw, l->w, anchor, l->trained, mu);
         anchor += count;
     }
 }

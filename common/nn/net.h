@@ -39,6 +39,9 @@ enum nn_kind {
     NN_ACTIVATION,
     NN_TURN,
     NN_LSTM,
+    NN_GRU,
+    NN_ADD,
+    NN_BATCH_NORM,
     NN_EMBEDDING,
     NN_KINDS
 };
@@ -65,6 +68,10 @@ struct nn_layer_spec {
     uint32_t groups;         /* of channels, in a convolution or normalisation */
     uint32_t units;          /* of a memory; where y is all of its steps, width x units */
     bool flattens;           /* of a turn: to [channels][height][width], else from it */
+    /* What comes in came out of the layer so many before the one before; 0: of that one. */
+    uint32_t back;
+    uint32_t beside; /* of a sum, and of no other: the same of its second summand */
+    uint32_t bare;   /* 1: a convolution has no biases */
 };
 
 /* Tables of the first layer, where that is an NN_EMBEDDING: the columns rise. */
@@ -97,13 +104,17 @@ struct nn_spec {
     struct nn_embedded embedded;
 };
 
+enum { NN_MODULE_BYTES = 32 };
+
 struct nn_layer {
     const struct layer_kind *kind; /* NULL: of a table, which computes nothing */
     struct nn_layer_spec spec;
-    uint32_t in, out; /* of its product: y = x W, x being rows x in */
-    size_t params;    /* in x out weights, and what is behind them */
-    size_t module;    /* which one PyTorch's Sequential would have it as */
-    size_t width;     /* values of a row of y */
+    size_t came;                 /* values of a row of what comes in */
+    uint32_t in, out;            /* of its product: y = x W, x being rows x in */
+    size_t params;               /* in x out weights, and what is behind them */
+    size_t trained;              /* so many of them, the first, are the optimiser's */
+    char torch[NN_MODULE_BYTES]; /* what PyTorch calls it (module.h) */
+    size_t width;                /* values of a row of y */
     enum nn_act act;
     float scale;
     const struct nn_embedded *embedded; /* of an NN_EMBEDDING */
@@ -115,9 +126,11 @@ struct nn_layer {
     /* What the product of the last forward was taken of: what came in, or what the layer made of
      * that in its own memory (`made`: rows_max x keeps; NULL where it keeps nothing). */
     const float *x;
+    const float *beside; /* of a sum: its second summand in the last forward */
     float *made;
     size_t keeps;
     float *scratch; /* for one call, of all layers */
+    bool training;  /* the last forward was one of a step of training */
     /* Of a hidden layer under dropout, else NULL: rows_max x out: what y is multiplied by in a pass
      * with masks, and what it was before. */
     float *mask, *whole;
@@ -128,13 +141,16 @@ struct nn_net {
     struct nn_layer layer[NN_LAYERS_MAX + 1]; /* behind the last one the table: nn_net_table() */
     const float *x; /* input of the last forward; the caller's, must stay until backward */
     uint32_t rows;
-    bool masked;    /* the last forward was one with masks */
+    float *aside;   /* rows_max x the widest that two layers take; NULL: there is none such */
     uint64_t steps; /* optimiser steps taken (Adam's t) */
     /* rows_max each: all bits, or 0 for a row of which the last forward, or then the last backward,
      * had a value that is not finite. */
     uint32_t *sound, *sound_back;
 };
 
+/* Whether each layer can be what it is said to be behind those before it, and what each gives goes
+ * somewhere: of numbers that a file may have made up. */
+bool nn_spec_fits(const struct nn_spec *spec);
 /* Bytes nn_net_init cuts from an arena for this spec (alignment included). */
 size_t nn_net_bytes(const struct nn_spec *spec);
 enum status nn_net_init(struct nn_net *n, const struct nn_spec *spec, struct arena *a) MUST_USE;
@@ -178,6 +194,7 @@ struct nn_layer *nn_net_table(struct nn_net *n);
 
 /* All blocks' parameters in order: of each its w (row major), then its b. */
 size_t nn_spec_params(const struct nn_spec *spec);
+size_t nn_spec_layer_params(const struct nn_spec *spec, size_t i); /* of block i */
 void nn_net_copy_params(const struct nn_net *n, float *out);
 void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser stays as it is */
 

@@ -39,15 +39,15 @@ static bool fits(const struct nn_spec *s, size_t i)
 
     return s->layers == 1 && s->act[i] == NN_ACT_NONE && s->out_scale == 1.0F &&
            s->dropout == 0.0F && of->x_max >= 0.0F && of->degree >= 1 &&
-           of->degree <= NN_DEGREE_MAX && s->width[i] <= INT_MAX / of->degree;
+           of->degree <= NN_DEGREE_MAX && layer_in(s, i) <= INT_MAX / of->degree;
 }
 
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
 {
     return (struct layer_sizes){
-        .in = s->width[i] * s->layer[i].degree,
+        .in = layer_in(s, i) * s->layer[i].degree,
         .out = s->width[i + 1],
-        .keeps = (size_t)s->width[i] * s->layer[i].degree,
+        .keeps = (size_t)layer_in(s, i) * s->layer[i].degree,
     };
 }
 
@@ -62,10 +62,9 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 }
 
 /* There is no activation to go back through, and nobody asks what the inputs get. */
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     (void)l;
-    (void)masked;
     (void)dx;
     (void)rows;
 }

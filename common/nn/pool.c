@@ -14,7 +14,7 @@ static bool fits(const struct nn_spec *s, size_t i)
     const struct nn_layer_spec *of = &s->layer[i];
     struct nn_shape out;
 
-    return s->act[i] == NN_ACT_NONE && shape_values(&of->shape) == s->width[i] &&
+    return s->act[i] == NN_ACT_NONE && shape_values(&of->shape) == layer_in(s, i) &&
            window_out(&out, &of->shape, &of->window) && shape_values(&out) == s->width[i + 1];
 }
 
@@ -118,11 +118,10 @@ static void max_forward(struct nn_layer *l, const float *x, uint32_t rows)
     }
 }
 
-static void max_delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void max_delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     const size_t in = shape_values(&l->spec.shape);
 
-    (void)masked;
     if (dx == NULL)
         return;
     memset(dx, 0, rows * in * sizeof *dx);
@@ -153,11 +152,10 @@ static void avg_forward(struct nn_layer *l, const float *x, uint32_t rows)
     }
 }
 
-static void avg_delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void avg_delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     const size_t in = shape_values(&l->spec.shape);
 
-    (void)masked;
     if (dx == NULL)
         return;
     memset(dx, 0, rows * in * sizeof *dx);

@@ -10,8 +10,8 @@
 
 static bool fits(const struct nn_spec *s, size_t i)
 {
-    return s->act[i] == NN_ACT_NONE && shape_values(&s->layer[i].shape) == s->width[i] &&
-           s->width[i] == s->width[i + 1];
+    return s->act[i] == NN_ACT_NONE && shape_values(&s->layer[i].shape) == layer_in(s, i) &&
+           layer_in(s, i) == s->width[i + 1];
 }
 
 static struct layer_sizes sizes(const struct nn_spec *s, size_t i)
@@ -44,11 +44,10 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
         turn(l->y, x, rows, channels, places);
 }
 
-static void delta(struct nn_layer *l, bool masked, float *dx, uint32_t rows)
+static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
     const size_t places = shape_places(&l->spec.shape), channels = l->spec.shape.channels;
 
-    (void)masked;
     if (dx == NULL)
         return;
     if (l->spec.flattens)

@@ -4,8 +4,9 @@
  * embeddings of all parties, one input for each, and gives scores.  What an encoding makes of
  * embeddings on their way (noise, rounding) is in no file, nor is what makes columns of a table.
  *
- * Operators are those of opset ONNX_OPSET: Add, Cast, Clip, Concat, Gather, Gemm, MatMul, Mul,
- * Relu, Sigmoid, Softmax, Sub, Sum, Tanh.  Nothing is read here.
+ * Operators are those of opset ONNX_OPSET: Add, AveragePool, Cast, Clip, Concat, Conv, GRU, Gather,
+ * Gemm, InstanceNormalization, LSTM, MatMul, MaxPool, Mul, Relu, Reshape, Sigmoid, Softmax, Sub,
+ * Sum, Tanh, Transpose.  Nothing is read here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -9,7 +9,8 @@
 cluster_usage() {
     cat <<'USAGE'
 usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABELS [--idx-test IMAGES,LABELS]
-                    | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]]
+                    | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]
+                    | --cifar-train BATCH[,BATCH...] [--cifar-test BATCH[,BATCH...]]]
                    [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN] [--positive VALUE]
                    [--test-share S] [--test-by id|group|time] [--schema FILE]
                    [--delimiter C] [--parties M] [--columns SPEC] [--label-map NAME]
@@ -23,7 +24,12 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
                     number from 0, where there is no id), mod 5, is 0.  Text, dates and missing cells are
                     prepared by each party for itself
   --npy-train, --npy-test
-                    an array of two dimensions as numpy.save writes it, and a table of labels in the same order
+                    an array as numpy.save writes it, rows first, and a table of labels in the same order: of
+                    three dimensions series (rows, steps, channels), of four images (rows, channels, height, width)
+  --cifar-train, --cifar-test
+                    binary batches of CIFAR-10 or CIFAR-100, which have their labels (--label coarse: of the latter
+                    the coarse ones); an image in colour goes to M parties in upright strips, unless --columns says
+                    otherwise
   --label COLUMN    the column that is the label, numbers or text; a+b+c: several, of 0, 1 or nothing (multilabel)
   --id COLUMN       the column that is the id; with --label and without it the column id, or else a row's id is
                     made of its number and its file's digest
@@ -36,8 +42,9 @@ usage: vfl cluster [--data NAME | --train F [--test F] | --idx-train IMAGES,LABE
   --positive VALUE  the label that is class 1, all others being class 0
   --delimiter C     of CSV: one of ,;| or another sign, or tab; otherwise the most frequent one in the header
   --columns SPEC    age+job,hours-country,7-9: names or numbers of columns ('+' joins, ',' separates parties; a name
-                    with one of + , - may stand in "quotes"), or grid:RxC for images; otherwise contiguous runs,
-                    the first F mod M parties getting one more
+                    with one of + , - may stand in "quotes"), or grid:RxC for images, or channels:0-2,3-5 for
+                    series and images, from 0; otherwise contiguous runs, the first F mod M parties getting one more.
+                    Parties whose columns have sides get data.shape
   --label-map NAME  evenodd, or binary:K (1 where the label is K)
   --set             a key of the server's file (the plan is there); data.validate, data.validate_by are every side's
   --party WHO:...   a key of the files of some parties: I, I-J, I,J-K, or '*' for all
@@ -58,7 +65,7 @@ USAGE
 
 cluster_read_options() {
     netns=no links=no transcript=no scores=''
-    data='' train='' test='' idx_train='' idx_test='' npy_train='' npy_test=''
+    data='' train='' test='' idx_train='' idx_test='' npy_train='' npy_test='' cifar_train='' cifar_test=''
     parties='' columns='' label_map='' seed='' strict=no out=''
     label='' id='' group='' time='' positive='' delimiter='' test_share='' test_by='' schema=''
     # In a folder of its own: beside a temporary file, others may put links with names that can be guessed.
@@ -85,6 +92,8 @@ cluster_read_options() {
         --idx-test) idx_test=$2 ;;
         --npy-train) npy_train=$2 ;;
         --npy-test) npy_test=$2 ;;
+        --cifar-train) cifar_train=$2 ;;
+        --cifar-test) cifar_test=$2 ;;
         --label) label=$2 ;;
         --id) id=$2 ;;
         --group) group=$2 ;;
@@ -199,7 +208,7 @@ cluster_prepare() {
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     cluster_check_indices
     ending=csv
-    [ -z "$idx_train" ] || ending=idx
+    [ -z "$idx_train$cifar_train" ] || ending=idx
     [ -z "$npy_train" ] || ending=npy
 }
 
@@ -250,6 +259,8 @@ cluster_party_config() { # I
     cluster_identity party
     printf 'data:\n  train: ../data/party-%s-train.%s\n' "$1" "$ending"
     [ ! -e "$out/data/party-$1-test.$ending" ] || printf '  test: ../data/party-%s-test.%s\n' "$1" "$ending"
+    cluster_shape=$(sed -n "s/^shape $1 //p" "$out/data.txt")
+    [ -z "$cluster_shape" ] || printf '  shape: [%s]\n' "$cluster_shape"
     [ ! -e "$out/data/party-$1-schema.yaml" ] || printf '  schema: ../data/party-%s-schema.yaml\n' "$1"
     ! cluster_holds_labels "$1" || printf '  labels: {train: ../data/labels-train.csv}\n'
     # Without the roster's digest only a server on loopback is accepted.

@@ -53,8 +53,8 @@ contribution_read_options() {
     done
     [ -n "$out" ] && [ -n "$data" ] || fail 2 "--run and --data are needed (vfl contribution --help)"
     predict_find_run
-    [ -z "$(sed -n 's/^idx-train //p' "$out/plan.txt")" ] ||
-        fail 2 "--run $out: a cluster of images, of which there are no contributions"
+    [ -z "$(sed -n 's/^\(idx\|npy\|cifar\)-train //p' "$out/plan.txt")" ] ||
+        fail 2 "--run $out: a cluster of images or arrays, of which there are no contributions"
 }
 
 # Instead of predict.sh's, which is read first: what is asked, and of parties that are all the caller's and take part.

@@ -15,7 +15,8 @@ usage: vfl predict --run DIR --data FILE [--out scores.csv] [--absent I[,J]] [--
 
   --run DIR     the folder of a trial cluster that is complete (vfl cluster --out DIR)
   --data FILE   CSV, plain or .gz, with the columns that the cluster was trained on; a last column label may be
-                missing, and is not looked at.  Of a cluster trained on images: IMAGES, or IMAGES,LABELS
+                missing, and is not looked at.  Of a cluster trained on images: IMAGES, or IMAGES,LABELS; on
+                batches of CIFAR: BATCH, whose labels are not looked at
   --out FILE    id,score_0,... in the order of FILE; default: DIR/predictions/N/scores.csv
   --absent I,J  these parties answer with a constant; not where the encoding has no noise
 
@@ -79,12 +80,13 @@ predict_read_plan() {
     model=$(tail -n 1 "$out/server/models/served")
     m=$(sed -n 's/^parties //p' "$out/data.txt")
     seed=$(sed -n 's/^seed //p' "$out/plan.txt")
-    netns=no positive='' ending=csv
+    netns=no positive='' ending=csv kind=''
     group=$(sed -n 's/^group //p' "$out/plan.txt")
     time=$(sed -n 's/^time //p' "$out/plan.txt")
-    for word in idx npy; do
-        [ -z "$(sed -n "s/^$word-train //p" "$out/plan.txt")" ] || ending=$word
+    for word in idx npy cifar; do
+        [ -z "$(sed -n "s/^$word-train ..*/x/p" "$out/plan.txt")" ] || kind=$word ending=$word
     done
+    [ "$ending" != cifar ] || ending=idx
     names=
     for i in $(printf '%s' "$absent" | tr ',' ' '); do
         [ "$i" -ge 1 ] && [ "$i" -le "$m" ] || fail 2 "--absent $i: there are $m parties"
@@ -247,10 +249,7 @@ predict_main() {
     done
     predict_read_plan
     predict_open_folder predictions scores.csv
-    case $ending in
-    idx | npy) predict_split "--$ending-predict" "$data" ;;
-    *) predict_split --predict "$data" ;;
-    esac
+    predict_split "--${kind:+$kind-}predict" "$data"
     predict_check_all
     if grep -q '^# .* 0 to be asked for$' "$folder/server/checked.txt"; then
         predict_kept

@@ -128,9 +128,9 @@ report_origin() { # RUN
                 esac
                 ;;
             schema) printf ' --schema %s' "$(report_quoted "$(basename "$report_value")")" ;;
-            idx-train | idx-test | npy-train | npy-test)
-                printf ' --%s %s' "$report_key" "$(report_quoted \
-                    "$(basename "${report_value%%,*}"),$(basename "${report_value#*,}")")"
+            idx-train | idx-test | npy-train | npy-test | cifar-train | cifar-test)
+                printf ' --%s %s' "$report_key" \
+                    "$(report_quoted "$(printf '%s' "$report_value" | sed 's|[^,]*/||g')")"
                 ;;
             # Of a path from the root only the last name.
             parties | columns | label | id | group | time | positive | delimiter | label-map | test-share | test-by | \

@@ -1,7 +1,8 @@
 /* split.c -- vfl-split: one data set into a label file and the column files of M parties.
  *
  *   vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test
- * IMAGES,LABELS] | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv])
+ * IMAGES,LABELS] | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]
+ * | --cifar-train BATCH[,BATCH...] [--cifar-test BATCH[,BATCH...]])
  *             [--parties M] [--columns SPEC] [--label COLUMN] [--id COLUMN] [--delimiter C]
  *             [--label-map NAME] [--test-share S] [--test-by id|group|time]
  *             [--schema FILE]
@@ -30,9 +31,12 @@ static const char usage[] =
     "usage: vfl-split --out DIR (--train F [--test F] | --idx-train IMAGES,LABELS [--idx-test "
     "IMAGES,LABELS]\n"
     "                 | --npy-train X.npy,LABELS.csv [--npy-test X.npy,LABELS.csv]\n"
-    "                 | --predict F [--with-labels] | --idx-predict IMAGES | --npy-predict X.npy)\n"
+    "                 | --cifar-train BATCH[,BATCH...] [--cifar-test BATCH[,BATCH...]]\n"
+    "                 | --predict F [--with-labels] | --idx-predict IMAGES | --npy-predict X.npy\n"
+    "                 | --cifar-predict BATCH[,BATCH...])\n"
     "                 [--parties M] [--columns 1-3+8,4-7 | --columns age+job,hours | --columns "
-    "grid:RxC]\n"
+    "grid:RxC\n"
+    "                 | --columns channels:0-2,3-5]\n"
     "                 [--label COLUMN[+COLUMN...]] [--id COLUMN] [--group COLUMN] [--time COLUMN]\n"
     "                 [--delimiter C] [--label-map evenodd|binary:K]\n"
     "                 [--test-share S] [--test-by id|group|time] [--schema FILE]\n";
@@ -64,7 +68,7 @@ static enum status check_together(struct split *s, bool all_read)
     if (!all_read || o->out == NULL ||
         (o->train != NULL) + (o->pair_train != NULL) + (o->predict != NULL) != 1 ||
         (o->test != NULL && o->train == NULL) ||
-        (o->with_labels && (o->predict == NULL || o->pair_predict)) ||
+        (o->with_labels && (o->predict == NULL || o->pair_predict)) || (o->pair && o->cifar) ||
         (o->pair_test != NULL && o->pair_train == NULL))
         return error_set(&s->err, STATUS_CONFIG, "wrong arguments\n%s", usage);
     if ((o->group != NULL || o->time != NULL || o->schema != NULL) &&
@@ -78,31 +82,41 @@ static enum status check_together(struct split *s, bool all_read)
     return output_label_map(s);
 }
 
+/* Of arrays i, j and s, of batches x, y and z: what is trained on, tested and predicted. */
+static void take_pair(struct split_options *o, int option, const char *text)
+{
+    const bool cifar = option >= 'x';
+
+    o->cifar = o->cifar || cifar;
+    o->pair = o->pair || !cifar;
+    if (option == 'i' || option == 'x')
+        o->pair_train = text;
+    if (option == 'j' || option == 'y')
+        o->pair_test = text;
+    if (option != 's' && option != 'z')
+        return;
+    o->predict = text;
+    o->pair_predict = true;
+}
+
+static const struct option known[] = {
+    {"out", required_argument, NULL, 'o'},         {"train", required_argument, NULL, 't'},
+    {"test", required_argument, NULL, 'e'},        {"idx-train", required_argument, NULL, 'i'},
+    {"predict", required_argument, NULL, 'r'},     {"with-labels", no_argument, NULL, 'w'},
+    {"idx-predict", required_argument, NULL, 's'}, {"idx-test", required_argument, NULL, 'j'},
+    {"npy-train", required_argument, NULL, 'i'},   {"npy-test", required_argument, NULL, 'j'},
+    {"npy-predict", required_argument, NULL, 's'}, {"cifar-train", required_argument, NULL, 'x'},
+    {"cifar-test", required_argument, NULL, 'y'},  {"cifar-predict", required_argument, NULL, 'z'},
+    {"group", required_argument, NULL, 'g'},       {"time", required_argument, NULL, 'm'},
+    {"label", required_argument, NULL, 'L'},       {"id", required_argument, NULL, 'I'},
+    {"delimiter", required_argument, NULL, 'd'},   {"parties", required_argument, NULL, 'p'},
+    {"columns", required_argument, NULL, 'c'},     {"label-map", required_argument, NULL, 'l'},
+    {"test-share", required_argument, NULL, 'S'},  {"schema", required_argument, NULL, 'C'},
+    {"test-by", required_argument, NULL, 'B'},     {0},
+};
+
 static enum status read_options(struct split *s, int argc, char **argv)
 {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"train", required_argument, NULL, 't'},
-                                          {"test", required_argument, NULL, 'e'},
-                                          {"idx-train", required_argument, NULL, 'i'},
-                                          {"predict", required_argument, NULL, 'r'},
-                                          {"with-labels", no_argument, NULL, 'w'},
-                                          {"idx-predict", required_argument, NULL, 's'},
-                                          {"idx-test", required_argument, NULL, 'j'},
-                                          {"npy-train", required_argument, NULL, 'i'},
-                                          {"npy-test", required_argument, NULL, 'j'},
-                                          {"npy-predict", required_argument, NULL, 's'},
-                                          {"group", required_argument, NULL, 'g'},
-                                          {"time", required_argument, NULL, 'm'},
-                                          {"label", required_argument, NULL, 'L'},
-                                          {"id", required_argument, NULL, 'I'},
-                                          {"delimiter", required_argument, NULL, 'd'},
-                                          {"parties", required_argument, NULL, 'p'},
-                                          {"columns", required_argument, NULL, 'c'},
-                                          {"label-map", required_argument, NULL, 'l'},
-                                          {"test-share", required_argument, NULL, 'S'},
-                                          {"schema", required_argument, NULL, 'C'},
-                                          {"test-by", required_argument, NULL, 'B'},
-                                          {0}};
     struct split_options *o = &s->o;
     const char *at;
 
@@ -111,14 +125,14 @@ static enum status read_options(struct split *s, int argc, char **argv)
         case 'o': o->out = optarg; break;
         case 't': o->train = optarg; break;
         case 'e': o->test = optarg; break;
-        case 'i': o->pair_train = optarg; break;
-        case 'j': o->pair_test = optarg; break;
+        case 'i':
+        case 'j':
+        case 's':
+        case 'x':
+        case 'y':
+        case 'z': take_pair(o, c, optarg); break;
         case 'r': o->predict = optarg; break;
         case 'w': o->with_labels = true; break;
-        case 's':
-            o->predict = optarg;
-            o->pair_predict = true;
-            break;
         case 'c': o->columns = optarg; break;
         case 'l': o->label_map = optarg; break;
         case 'L': o->label = optarg; break;
@@ -149,6 +163,21 @@ static enum status read_options(struct split *s, int argc, char **argv)
     return check_together(s, optind == argc);
 }
 
+/* What a trial's parties need to know of themselves. */
+static void print_shapes(const struct split *s)
+{
+    for (uint32_t p = 0; p < s->columns.parties; p++) {
+        struct plan_widths shape;
+
+        if (!columns_shape(&s->columns, p, &shape))
+            continue;
+        printf("shape %u %u", p + 1, shape.width[0]);
+        for (size_t i = 1; i < shape.n; i++)
+            printf(",%u", shape.width[i]);
+        printf("\n");
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct split s = {.labels = 1};
@@ -167,12 +196,14 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && s.o.predict == NULL)
         status = schemas_write(&s);
     schemas_deinit(&s);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         printf("parties %u\nfeatures %u\nlabels %u\ntrain_rows %llu\ntest_rows %llu\n",
                s.columns.parties, s.features, s.labels, (unsigned long long)s.rows[0],
                (unsigned long long)s.rows[1]);
-    else
+        print_shapes(&s);
+    } else {
         fprintf(stderr, "vfl split: %s\n", s.err.text);
+    }
     columns_deinit(&s.columns);
     return status_exit_code(status);
 }

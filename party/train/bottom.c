@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/config/encoding.h"
 #include "common/daemon/embedded.h"
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
@@ -22,6 +23,9 @@
 
 _Static_assert((int)PLAN_LAYERS_MAX + 2 <= (int)NN_LAYERS_MAX, "layers that the net does not have");
 _Static_assert((int)CONFIG_DEGREE_MAX <= (int)NN_DEGREE_MAX, "a degree that the net does not have");
+
+/* What a bottom's weights and activations may take. */
+static const size_t BYTES_MAX = (size_t)1 << 36;
 
 /* Not images by the thousand: their activations are as large as the bottom is deep. */
 static void limit_rows(struct nn_spec *spec, const struct plan *p)
@@ -91,11 +95,24 @@ enum status party_bottom_check(const struct config_party *config, const struct p
         log_error("%s", why.text);
         return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
     }
-    if (config->train == TRAIN_DP && layer_without_norm(&spec) != NULL) {
+    if (nn_net_bytes(&spec) > BYTES_MAX) {
+        log_error("model.layers: for %u rows at a time (training.batch) its layers need more than "
+                  "%zu GiB",
+                  spec.rows_max, BYTES_MAX >> 30);
+        return error_set(err, STATUS_CONFIG, "model.layers: no bottom for this party's columns");
+    }
+    if (config->train == TRAIN_DP && layer_that_mixes(&spec) != NULL) {
         log_error("model.train: dp does not know what one record does to a layer of the kind %s "
                   "(model.layers): frozen and raw do",
-                  layer_without_norm(&spec)->name);
+                  layer_that_mixes(&spec)->name);
         return error_set(err, STATUS_CONFIG, "model.train: not with the layers of this bottom");
+    }
+    if (config->train == TRAIN_RAW && encoding_of(p)->noisy && layer_that_mixes(&spec) != NULL) {
+        log_error("model.layers: %s makes what is released of a record hang on the others of its "
+                  "batch, and the noise of protocol.encoding is to hide single records: group_norm "
+                  "does not, nor does model.train frozen",
+                  layer_that_mixes(&spec)->name);
+        return error_set(err, STATUS_CONFIG, "model.layers: not under the plan's encoding");
     }
     if (!party_dp_possible(config, nn_spec_params(&spec))) {
         log_error("model.noise: %g, with model.clip %g and %zu weights: noise times clip has to be "
@@ -247,6 +264,13 @@ static const float *without(const float *h, const uint8_t *lacks, uint32_t rows,
     return h;
 }
 
+/* Of a step; a bottom that makes none goes by what it has, whatever rows there are beside. */
+static const float *forward(struct party_bottom *b)
+{
+    return b->frozen ? nn_net_forward(&b->net, b->batch, b->batch_rows)
+                     : nn_net_forward_masked(&b->net, b->batch, b->batch_rows);
+}
+
 const float *party_bottom_train(struct party_bottom *b, const struct table *t, const uint32_t *rows,
                                 uint32_t n, uint64_t step)
 {
@@ -258,7 +282,7 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     for (uint32_t i = 0; i < n && b->masks.some_lack; i++)
         b->masks.lacks[i] = t->lacks[rows[i]];
     party_masks_draw(&b->masks, &b->net, step, n);
-    h = nn_net_forward_masked(&b->net, b->batch, n);
+    h = forward(b);
     b->cut.lost += nn_net_lost_forward(&b->net);
     if (b->net.spec.layer[0].kind == NN_POLYNOMIAL) {
         b->cut.values += (uint64_t)n * b->width;
@@ -330,8 +354,7 @@ uint32_t party_bottom_clip(struct party_bottom *b, double most)
 
 const float *party_bottom_again(struct party_bottom *b)
 {
-    return without(nn_net_forward_masked(&b->net, b->batch, b->batch_rows),
-                   b->masks.some_lack ? b->masks.lacks : NULL, b->batch_rows, b->width);
+    return without(forward(b), b->masks.some_lack ? b->masks.lacks : NULL, b->batch_rows, b->width);
 }
 
 bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q)
@@ -368,7 +391,7 @@ uint32_t party_bottom_apply(struct party_bottom *b, const struct plan *p, uint64
 
     for (uint32_t q = 0; party_bottom_iterates(b, p, q); q++) {
         if (q > 0 || b->net.x != b->batch)
-            nn_net_forward_masked(&b->net, b->batch, b->batch_rows);
+            forward(b);
         party_bottom_step(b, p, step, q);
     }
     return clipped;

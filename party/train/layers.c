@@ -12,6 +12,7 @@
 #include "common/nn/window.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* What the last layer gives. */
 enum form { FLAT, PLANAR, IMAGE, SERIES };
@@ -23,6 +24,15 @@ struct stack {
     struct nn_shape shape;
     struct error *err;
     char item[64]; /* model.layers: item 2, conv2d */
+    size_t at;     /* the value that comes next: spec->layers, or where a shortcut begins */
+    /* Between `residual` and `add`: what came to the block, and what its first way gives when the
+     * second begins. */
+    struct way {
+        bool open;
+        size_t at;
+        enum form form;
+        struct nn_shape shape;
+    } block, first;
 };
 
 static void show(const struct stack *s, char *out, size_t size)
@@ -30,7 +40,7 @@ static void show(const struct stack *s, char *out, size_t size)
     const struct nn_shape *h = &s->shape;
 
     if (s->form == FLAT)
-        snprintf(out, size, "%u values", s->spec->width[s->spec->layers]);
+        snprintf(out, size, "%u values", s->spec->width[s->at]);
     else if (s->form == SERIES)
         snprintf(out, size, "[T, C] = [%u, %u]", h->width, h->channels);
     else
@@ -55,14 +65,24 @@ static enum status push(struct stack *s, const struct nn_layer_spec *of, enum nn
     if (spec->layers == NN_LAYERS_MAX)
         return error_set(s->err, STATUS_CONFIG, "%s: more than %d layers", s->item, NN_LAYERS_MAX);
     spec->layer[spec->layers] = *of;
+    spec->layer[spec->layers].back = (uint32_t)(spec->layers - s->at);
     spec->act[spec->layers] = act;
     spec->width[++spec->layers] = width;
+    s->at = spec->layers;
     return STATUS_OK;
+}
+
+/* What was pushed last is none that can be. */
+static enum status take_back(struct stack *s, const char *takes)
+{
+    s->spec->layers--;
+    s->at = s->spec->layers - s->spec->layer[s->spec->layers].back;
+    return refuse(s, takes);
 }
 
 static uint32_t width_of(const struct stack *s)
 {
-    return s->spec->width[s->spec->layers];
+    return s->spec->width[s->at];
 }
 
 /* Channels last; one channel, or one place, lies so already. */
@@ -88,7 +108,7 @@ static enum status units(struct stack *s, uint32_t out, enum nn_act act)
     const struct nn_layer_spec of = {.kind = NN_DENSE};
 
     /* Whatever lies as the file has it is as good as flat. */
-    if (s->form == IMAGE || (s->form == SERIES && s->spec->layers > 0))
+    if (s->form == IMAGE || (s->form == SERIES && s->at > 0))
         return refuse(s, "values without an order (flatten)");
     s->form = FLAT;
     return push(s, &of, act, out);
@@ -121,17 +141,17 @@ static enum status window(struct stack *s, struct nn_layer_spec *of, uint32_t ch
         s->shape = out;
         return STATUS_OK;
     }
-    s->spec->layers -= values > 0;
     snprintf(takes, sizeof takes, "what %u x %u fits in, padded by %u, of channels in %u groups",
              of->window.size[0], of->window.size[1], of->window.padding[1], of->groups);
-    return refuse(s, takes);
+    return values > 0 ? take_back(s, takes) : refuse(s, takes);
 }
 
 static enum status convolution(struct stack *s, const struct config_layer *item)
 {
     const uint32_t *a = item->argument;
     const bool series = item->word == LAYERS_CONV1D;
-    struct nn_layer_spec of = {.kind = NN_CONV, .groups = a[LAYERS_GROUPS]};
+    struct nn_layer_spec of = {
+        .kind = NN_CONV, .groups = a[LAYERS_GROUPS], .bare = a[LAYERS_BIAS] == 0};
     enum status st = look(s);
 
     if (st != STATUS_OK)
@@ -158,9 +178,11 @@ static enum status pool(struct stack *s, const struct config_layer *item)
     return window(s, &of, 0);
 }
 
-static enum status group_norm(struct stack *s, const struct config_layer *item)
+static enum status norm(struct stack *s, const struct config_layer *item)
 {
-    struct nn_layer_spec of = {.kind = NN_GROUP_NORM, .groups = item->argument[0]};
+    const bool batch = item->word == LAYERS_BATCHNORM;
+    struct nn_layer_spec of = {.kind = batch ? NN_BATCH_NORM : NN_GROUP_NORM,
+                               .groups = batch ? 1 : item->argument[0]};
     const enum status st = look(s);
     char takes[64];
 
@@ -177,7 +199,8 @@ static enum status memory(struct stack *s, const struct config_layer *item)
 {
     const uint32_t units = item->argument[0];
     const bool whole = item->argument[LAYERS_WHOLE] != 0;
-    const struct nn_layer_spec of = {.kind = NN_LSTM, .shape = s->shape, .units = units};
+    const enum nn_kind kind = item->word == LAYERS_GRU ? NN_GRU : NN_LSTM;
+    const struct nn_layer_spec of = {.kind = kind, .shape = s->shape, .units = units};
     const uint64_t width = (uint64_t)units * (whole ? s->shape.width : 1);
     enum status st;
 
@@ -186,10 +209,8 @@ static enum status memory(struct stack *s, const struct config_layer *item)
     st = push(s, &of, NN_ACT_NONE, width <= INT32_MAX ? (uint32_t)width : 0);
     if (st != STATUS_OK)
         return st;
-    if (!layer_kind(NN_LSTM)->fits(s->spec, s->spec->layers - 1)) {
-        s->spec->layers--;
-        return refuse(s, "fewer steps, or has fewer units");
-    }
+    if (!layer_kind(kind)->fits(s->spec, s->spec->layers - 1))
+        return take_back(s, "fewer steps, or has fewer units");
     s->shape.channels = units;
     s->form = whole ? SERIES : FLAT;
     return STATUS_OK;
@@ -197,7 +218,7 @@ static enum status memory(struct stack *s, const struct config_layer *item)
 
 static enum status flatten(struct stack *s)
 {
-    const bool last = s->form == IMAGE || (s->form == SERIES && s->spec->layers > 0);
+    const bool last = s->form == IMAGE || (s->form == SERIES && s->at > 0);
 
     if (!last)
         s->shape = (struct nn_shape){1, 1, width_of(s)};
@@ -211,12 +232,81 @@ static enum status activation(struct stack *s, enum nn_act act)
     const struct nn_layer_spec of = {.kind = NN_ACTIVATION};
     const size_t last = s->spec->layers - 1;
 
-    if (s->spec->layers > 0 && layer_kind_of(s->spec, last)->activates &&
-        s->spec->layer[last].kind != NN_ACTIVATION && s->spec->act[last] == NN_ACT_NONE) {
+    if (s->at > 0 && s->at == s->spec->layers && !(s->block.open && s->at == s->block.at) &&
+        layer_kind_of(s->spec, last)->activates && s->spec->layer[last].kind != NN_ACTIVATION &&
+        s->spec->act[last] == NN_ACT_NONE) {
         s->spec->act[last] = act;
         return STATUS_OK;
     }
     return push(s, &of, act, width_of(s));
+}
+
+/* --- blocks of two ways --- */
+
+static struct way here(const struct stack *s)
+{
+    return (struct way){.open = true, .at = s->at, .form = s->form, .shape = s->shape};
+}
+
+static enum status residual(struct stack *s)
+{
+    if (s->block.open)
+        return error_set(s->err, STATUS_CONFIG, "%s: a block ends (add) before the next one begins",
+                         s->item);
+    if (s->form == PLANAR && look(s) != STATUS_OK)
+        return STATUS_CONFIG;
+    s->block = here(s);
+    return STATUS_OK;
+}
+
+/* A way through a block ends here: it has a layer. */
+static enum status end_way(struct stack *s)
+{
+    if (!s->block.open)
+        return error_set(s->err, STATUS_CONFIG, "%s: no block has begun (residual)", s->item);
+    if (s->at == s->block.at)
+        return error_set(s->err, STATUS_CONFIG, "%s: this way through the block has no layer",
+                         s->item);
+    return STATUS_OK;
+}
+
+static enum status shortcut(struct stack *s)
+{
+    enum status st = end_way(s);
+
+    if (st == STATUS_OK && s->first.open)
+        st = error_set(s->err, STATUS_CONFIG, "%s: the block has two ways already", s->item);
+    if (st != STATUS_OK)
+        return st;
+    s->first = here(s);
+    s->at = s->block.at;
+    s->form = s->block.form;
+    s->shape = s->block.shape;
+    return STATUS_OK;
+}
+
+/* The two ways meet: what the first gives, and what the second does or else what came in. */
+static enum status add(struct stack *s)
+{
+    const enum status st = end_way(s);
+    const struct way *other = s->first.open ? &s->first : &s->block;
+    struct nn_layer_spec of = {.kind = NN_ADD};
+    struct stack comes = *s;
+    char takes[96], shape[64];
+
+    if (st != STATUS_OK)
+        return st;
+    of.beside = (uint32_t)(s->at - other->at);
+    comes.at = other->at;
+    comes.form = other->form;
+    comes.shape = other->shape;
+    show(&comes, shape, sizeof shape);
+    snprintf(takes, sizeof takes, "twice the same, of which one is %s", shape);
+    if (other->form != s->form || s->spec->width[other->at] != width_of(s) ||
+        (s->form != FLAT && memcmp(&other->shape, &s->shape, sizeof s->shape) != 0))
+        return refuse(s, takes);
+    s->block.open = s->first.open = false;
+    return push(s, &of, NN_ACT_NONE, width_of(s));
 }
 
 static enum nn_act activation_of(enum plan_activation a)
@@ -239,8 +329,13 @@ static enum status add_item(struct stack *s, const struct config_layer *item)
     case LAYERS_MAXPOOL:
     case LAYERS_AVGPOOL:
     case LAYERS_GLOBALPOOL: return pool(s, item);
-    case LAYERS_GROUPNORM: return group_norm(s, item);
-    case LAYERS_LSTM: return memory(s, item);
+    case LAYERS_GROUPNORM:
+    case LAYERS_BATCHNORM: return norm(s, item);
+    case LAYERS_LSTM:
+    case LAYERS_GRU: return memory(s, item);
+    case LAYERS_RESIDUAL: return residual(s);
+    case LAYERS_SHORTCUT: return shortcut(s);
+    case LAYERS_ADD: return add(s);
     case LAYERS_FLATTEN: return flatten(s);
     case LAYERS_RELU: return activation(s, NN_ACT_RELU);
     case LAYERS_TANH: return activation(s, NN_ACT_TANH);
@@ -301,5 +396,7 @@ enum status party_layers(struct nn_spec *spec, const struct config_party *config
     if (st != STATUS_OK)
         return st;
     snprintf(s.item, sizeof s.item, "model.layers: the last layer");
+    if (s.block.open)
+        return error_set(err, STATUS_CONFIG, "%s: the block before it does not end (add)", s.item);
     return units(&s, outputs, NN_ACT_NONE);
 }

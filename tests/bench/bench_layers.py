@@ -15,13 +15,17 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OURS = os.path.join(os.environ.get("VFL_BIN", os.path.join(HERE, "../../build/bin")), "../tests/bench/bench_layers")
+BIN = os.environ.get("VFL_BIN", os.path.join(HERE, "../../build/bin"))
+OURS = os.path.normpath(os.path.join(BIN, "../tests/bench/bench_layers"))
+# Both choose their kernels themselves, whatever this shell has been told.
+OWN = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
 CASES = ["conv-64", "conv-128", "conv-256", "conv-512", "lstm", "cnn"]
 
 
 class Side:
     def __init__(self, *command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=OWN)
 
     def steps(self, n):
         print(n, file=self.process.stdin, flush=True)

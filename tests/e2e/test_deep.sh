@@ -50,6 +50,7 @@ layers='[{conv2d: {out: 8, kernel: 3, padding: 1}}, {groupnorm: 2}, relu, {maxpo
 layers="$layers"' {conv2d: {out: 8, kernel: 3}}, relu, globalpool, flatten]'
 cnn='[{conv2d: {out: 16, kernel: 3, padding: 1}}, relu, {maxpool: 2}, {conv2d: {out: 32, kernel: 3, padding: 1}},'
 cnn="$cnn"' relu, {maxpool: 2}, flatten, 64]'
+batch='[{conv2d: {out: 8, kernel: 3}}, batchnorm, relu, {conv2d: {out: 8, kernel: 3}}, relu, globalpool, flatten]'
 shape='--party *:data.shape=[2,8,8]'
 set -f # the star is the cluster's
 
@@ -65,8 +66,9 @@ expect 0 '128 (turn) -> 512 (conv) -> 512 (group_norm)' 'a package says what its
     "$vfl" models --state deep/party-1 show
 expect 0 '' 'and predicts' "$vfl" predict --quiet --run deep --data x.npy --out deep.csv
 same 501 "$(wc -l <deep.csv)" 'every row'
-expect 2 'of the kind turn, which an ONNX file of this program does not have' 'there is no graph of it' \
-    "$vfl" models --state deep/party-1 export --onnx deep.onnx
+expect 0 '' 'its graph is written' "$vfl" models --state deep/party-1 export --onnx deep.onnx
+expect 0 'Conv .*InstanceNormalization .*MaxPool .*AveragePool' 'and says what its layers are' \
+    /usr/bin/python3 "$root/tests/lib/onnx_run.py" show deep.onnx
 
 # --- one model, by whatever way ---
 
@@ -75,6 +77,40 @@ expect 0 '' 'a preset' run preset $shape --party '*:model.preset=cnn' --set trai
 # shellcheck disable=SC2086 # words
 expect 0 '' 'the same, aloud' run aloud $shape --set training.epochs=2 --party "*:model.layers=$cnn"
 same "$(digest preset)" "$(digest aloud)" 'are one model'
+
+# --- each record cut by itself, and batches by their own moments ---
+
+# shellcheck disable=SC2086 # words
+expect 0 '' 'convolutions under dp' run dp $shape --party '*:model.preset=cnn' --party '*:model.train=dp' \
+    --party '*:model.noise=1' --set training.epochs=1
+# shellcheck disable=SC2086 # words
+expect 0 '' 'moments of batches' run batch $shape --party "*:model.layers=$batch" --set protocol.encoding=fixed \
+    --set training.learning_rate=0.01
+holds batch 'S["status"] == "completed" and S["test"]["accuracy"] > 0.8' 'learn it, too'
+
+# --- pictures in colour ---
+
+# 200 of 3 x 32 x 32: label 1 has a bright half on the left of its red plane.
+python3 - <<'PY'
+import random
+random.seed(7)
+with open('colour.bin', 'wb') as f:
+    for r in range(200):
+        p = bytearray(random.randrange(60) for _ in range(3072))
+        for y in range(32):
+            for x in range(16 if r % 2 else 0):
+                p[y * 32 + x] += 150
+        f.write(bytes([r % 2]) + bytes(p))
+PY
+for cut in 1x2 2x2; do
+    expect 0 '' "batches of CIFAR between parties by grid:$cut" timeout 600 "$vfl" cluster --quiet --out "colour-$cut" \
+        --cifar-train colour.bin --columns "grid:$cut" --party '*:model.preset=cnn' --seed 5 \
+        --set training.optimizer=adam --set training.batch=40 --set training.epochs=2
+    holds "colour-$cut" 'S["status"] == "completed" and S["test"]["auc"] > 0.95' 'learn what is where'
+done
+expect 0 'shape: \[3,16,16\]' 'each party knows what its part is' cat colour-2x2/party-4/resolved.yaml
+expect 0 '' 'and predicts a batch' "$vfl" predict --quiet --run colour-1x2 --data colour.bin --out colour.csv
+same 201 "$(wc -l <colour.csv)" 'every picture'
 
 # --- what does not fit ---
 
@@ -94,8 +130,12 @@ expect 2 'item 2, 16: it takes values without an order (flatten), and \[C, H, W\
     'units on an image' refused --party '*:model.layers=[{conv2d: {out: 4, kernel: 3}}, 16]'
 expect 2 'data.shape: a row is said to be \[C, H, W\] = \[3, 8, 8\], and this party' 'a shape that is not the columns' \
     refused --party '*:data.shape=[3,8,8]' --party '*:model.preset=cnn'
-expect 2 'model.train: dp does not know what one record does to a layer of the kind conv' 'dp' \
-    refused --party '*:model.preset=cnn' --party '*:model.train=dp' --party '*:model.noise=1'
+expect 2 'model.train: dp does not know what one record does to a layer of the kind batch_norm' 'dp' \
+    refused --party "*:model.layers=$batch" --party '*:model.train=dp' --party '*:model.noise=1'
+expect 2 'batch_norm makes what is released of a record hang on the others of its batch' 'noise beside it' \
+    refused --party "*:model.layers=$batch" --set protocol.encoding=pbm
+expect 2 'item 4, add: it takes twice the same, of which one is \[C, H, W\] = \[2, 8, 8\]' 'two ways that do not meet' \
+    refused --party '*:model.layers=[residual, {conv2d: {out: 4, kernel: 3}}, relu, add, flatten]'
 expect 2 'must be a layer whose kernel is a whole number in \[1, 255\]' 'a kernel of nothing' \
     refused --party '*:model.layers=[{conv2d: {out: 4, kernel: 0}}]'
 expect 2 'must be a layer: a number of units, or one of conv2d' 'a word that is none' \

@@ -67,6 +67,12 @@ clear='--set protocol.aggregation=clear --set protocol.encoding=float32'
     kind identity $clear --set model.output=identity --set model.embedding=2
     kind polynomial $clear --set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.batch=90 \
         --party '*:model.polynomial.degree=3'
+    kind images $clear --party '*:data.shape=[2,1,5]' --party "*:model.layers=[residual, \
+        {conv2d: {out: 4, kernel: 3, padding: 1, groups: 2, bias: 0}}, batchnorm, relu, shortcut, \
+        {conv2d: {out: 4, kernel: 1}}, {groupnorm: 2}, add, tanh, \
+        {maxpool: {size: 2, stride: 1, padding: 1}}, flatten, 6]"
+    kind series $clear --party '*:data.shape=[5,2]' \
+        --party '*:model.layers=[{gru: {units: 4, whole: 1}}, {avgpool: {size: 2, padding: 1}}, sigmoid, {lstm: 5}]'
 }
 
 # What a file says of itself.

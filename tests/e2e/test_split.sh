@@ -166,8 +166,9 @@ printf '\0\0\010\001\0\0\0\003\005\006\007' >l.idx
 hex() { od -An -v -tx1 "$1" | tr -d ' \n'; }
 expect 0 'features 16' 'images are cut in blocks' \
     "$vfl" split --out g --idx-train i.idx,l.idx --idx-test i.idx,l.idx --columns grid:2x2
-same 000008020000000300000004000104051011141520212425 "$(hex g/party-1-train.idx)" 'the first block of each image'
-same 0000080200000003000000040a0b0e0f1a1b1e1f2a2b2e2f "$(hex g/party-4-test.idx)" 'and the last'
+same 00000803000000030000000200000002000104051011141520212425 "$(hex g/party-1-train.idx)" \
+    'the first block of each image'
+same 000008030000000300000002000000020a0b0e0f1a1b1e1f2a2b2e2f "$(hex g/party-4-test.idx)" 'and the last'
 same "$(printf 'id,label\n0,5\n1,6\n2,7')" "$(cat g/labels-test.csv)" 'labels get the row as id'
 expect 0 '' 'labels of images are mapped' \
     "$vfl" split --out h --idx-train i.idx,l.idx --idx-test i.idx,l.idx --parties 1 --label-map evenodd
@@ -175,14 +176,18 @@ same "$(printf 'id,label\n0,1\n1,0\n2,1')" "$(cat h/labels-train.csv)" 'to even 
 "$vfl" split --out k --idx-train i.idx,l.idx --parties 2 >rows
 same 3 "$(awk '/_rows/ { n += $2 } END { print n }' rows)" 'every image is in one of the two sets'
 refuse 'IMAGES,LABELS' 'images without labels' --idx-train i.idx
-refuse 'with one dimension' 'images as labels' --idx-train i.idx,i.idx
-refuse 'two to four' 'labels as images' --idx-train l.idx,l.idx
+refuse 'labels need an IDX file of one dimension' 'images as labels' --idx-train i.idx,i.idx
+refuse 'one IDX dimension: a label file' 'labels as images' --idx-train l.idx,l.idx
 head -c 40 i.idx >short.idx
 refuse 'ends too early' 'a short image file' --idx-train short.idx,l.idx --idx-test i.idx,l.idx
 printf '\0\0\010\001\0\0\0\002\005\006' >two.idx
 refuse '3 images but 2 labels' 'another number of labels' --idx-train i.idx,two.idx
 printf '\0\0\010\003\377\377\377\377\377\377\377\377\377\377\377\377' >huge.idx
 refuse 'too large' 'a claim of huge images' --idx-train huge.idx,l.idx
+expect 0 'shape 2 1,4,2' 'and a block says what it is' "$vfl" split --out g --idx-train i.idx,l.idx --columns grid:1x2
+printf '\0\0\010\003\0\0\0\003\0\0\0\002\0\0\0\010' >flat.idx
+tail -c 48 i.idx >>flat.idx
+refuse 'flat.idx: rows of other sides' 'images of other sides' --idx-train i.idx,l.idx --idx-test flat.idx,l.idx
 source=i.idx
 own party-1-train.idx --idx-train own/party-1-train.idx,l.idx --parties 2
 own party-2-predict.idx --idx-predict own/party-2-predict.idx --parties 2
@@ -222,8 +227,51 @@ refuse 'another kind of file' 'images to test by' --npy-train x.npy,l.csv --npy-
 array '(3, 3)' f8 1 2 3 4 5 6 7 8 9 >y.npy
 refuse 'y.npy: 3 columns of 8 bytes, the training rows have 4 of 4' 'another width' \
     --npy-train x.npy,l.csv --npy-test y.npy,l.csv
+array '(3, 2, 3)' f4 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 >series.npy
+expect 0 'shape 1 2,2' 'a series is cut by its channels' \
+    "$vfl" split --out series --npy-train series.npy,l.csv --npy-test series.npy,l.csv --columns channels:2+0,1
+array '(3, 2, 2)' f4 2 0 5 3 8 6 11 9 14 12 17 15 >want.npy
+expect 0 '' 'into series of all its steps' cmp want.npy series/party-1-train.npy
+refuse 'channel 3, but there are 0 to 2' 'a channel that is not there' --npy-train series.npy,l.csv --columns channels:3
 source=x.npy
 own party-1-train.npy --npy-train own/party-1-train.npy,l.csv --parties 2
+
+# --- batches of CIFAR: byte i of picture r is r + 7 i, its label r mod 10 ---
+python3 - <<'PY'
+def batch(name, first, n, coarse=b''):
+    with open(name, 'wb') as f:
+        for r in range(first, first + n):
+            f.write(coarse + bytes([r % 10]) + bytes((r + 7 * i) % 256 for i in range(3072)))
+batch('b1.bin', 0, 2)
+batch('b2.bin', 2, 1)
+batch('hundred.bin', 0, 3, bytes([19]))
+batch('shift.bin', 0, 1)
+with open('shift.bin', 'ab') as f:
+    f.write(bytes([19]) * 3073)
+PY
+expect 0 'shape 4 3,16,16' 'batches are one set, cut in blocks of all colours' \
+    "$vfl" split --out q --cifar-train b1.bin,b2.bin --cifar-test b2.bin --columns grid:2x2
+expect 0 '' 'every byte where it belongs' python3 - <<'PY'
+import struct
+for p, (y0, x0) in enumerate([(0, 0), (0, 16), (16, 0), (16, 16)], 1):
+    want = struct.pack('>5I', 0x0804, 3, 3, 16, 16) + bytes(
+        (r + 7 * (c * 1024 + y * 32 + x)) % 256
+        for r in range(3) for c in range(3) for y in range(y0, y0 + 16) for x in range(x0, x0 + 16))
+    assert open('q/party-%d-train.idx' % p, 'rb').read() == want, p
+PY
+same "$(printf 'id,label\n0,0\n1,1\n2,2')" "$(cat q/labels-train.csv)" 'and every label'
+expect 0 'shape 2 3,32,16' 'without columns in upright strips' \
+    "$vfl" split --out strips --cifar-train b1.bin --parties 2
+expect 0 '' 'CIFAR-100 has labels of two kinds' \
+    "$vfl" split --out hundred --cifar-train hundred.bin --cifar-test hundred.bin --parties 1 --label coarse
+same "$(printf 'id,label\n0,19\n1,19\n2,19')" "$(cat hundred/labels-test.csv)" 'and the coarse ones were asked for'
+refuse 'of CIFAR-100 there are fine, coarse' 'a label that it has not' --cifar-train hundred.bin --label who
+head -c 4000 b1.bin >cut.bin
+refuse 'cut.bin: 4000 bytes are no whole number of records of CIFAR-10' 'half a batch' --cifar-train b1.bin,cut.bin
+refuse 'record 2: label 19, where CIFAR-10 has 0 to 9' 'a batch of something else' --cifar-train shift.bin
+refuse 'wrong arguments' 'batches beside an array' --cifar-train b1.bin --idx-test i.idx,l.idx
+source=b1.bin
+own party-2-test.idx --cifar-train b2.bin,own/party-2-test.idx --parties 2
 
 # --- test rows of a single table: a share of them, of persons, or the latest ---
 python3 - <<'PY'

@@ -6,7 +6,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct table_reader idx = {.read = idx_read, .least = 0, .most = 1, .most_label = 255};
+    const struct table_reader idx = {
+        .format = &IDX_FORMAT, .least = 0, .most = 1, .most_label = 255};
 
     return table_feed(&idx, data, size);
 }

@@ -7,12 +7,11 @@
 #ifndef COLONNADE_TESTS_FUZZ_TABLE_FEED_H
 #define COLONNADE_TESTS_FUZZ_TABLE_FEED_H
 
-#include "common/data/table.h"
+#include "common/data/array.h"
 #include "tests/fuzz/feed.h"
 
 struct table_reader {
-    enum status (*read)(struct table *t, const char *path, const struct table_want *want,
-                        struct error *err);
+    const struct array_format *format;
     float least, most, most_label; /* of a value that is good */
 };
 
@@ -27,7 +26,7 @@ static inline int table_feed(const struct table_reader *r, const uint8_t *data, 
     if (size == 0)
         return 0;
     fd = feed_file(path, data + 1, size - 1);
-    if (r->read(&t, path, &want, &err) == STATUS_OK) {
+    if (array_read(&t, path, r->format, &want, &err) == STATUS_OK) {
         CHECK(t.rows > 0 && t.cols > 0 && (!want.labels || t.cols == 1));
         for (size_t i = 0; i < t.rows * t.cols; i++)
             CHECK(t.x[i] >= r->least && t.x[i] <= (want.labels ? r->most_label : r->most));

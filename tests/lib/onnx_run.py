@@ -42,6 +42,8 @@ def fields(data):
             n, at = varint(data, at)
             assert at + n <= len(data), "a field is longer than what it stands in"
             value, at = data[at : at + n], at + n
+        elif tag & 7 == 5:
+            value, at = struct.unpack_from("<f", data, at)[0], at + 4
         else:
             raise AssertionError("wire type %d" % (tag & 7))
         found.setdefault(tag >> 3, []).append(value)
@@ -58,6 +60,15 @@ def integers(values):
         if isinstance(value, int):
             out.append(value)
     return out
+
+
+# Attributes of one number, whole or not, and lists of whole ones (which may be negative).
+def attribute(data):
+    f = fields(data)
+    kind = f[20][0]
+    assert kind in (1, 2, 7), "an attribute that is neither a number nor whole numbers"
+    value = {1: lambda: f[2][0], 2: lambda: f[3][0], 7: lambda: integers(f[8])}[kind]()
+    return f[1][0].decode(), value
 
 
 def texts(values):
@@ -86,10 +97,7 @@ def read(path):
     opset = fields(model[8][0])
     nodes = []
     for node in map(fields, graph[1]):
-        attributes = {}
-        for a in map(fields, node.get(5, [])):
-            assert a[20] == [2], "an attribute that is no integer"
-            attributes[a[1][0].decode()] = a[3][0]
+        attributes = dict(map(attribute, node.get(5, [])))
         nodes.append((node[4][0].decode(), texts(node[1]), texts(node[2]), attributes))
     return {
         "ir": model[1][0],
@@ -102,6 +110,72 @@ def read(path):
     }
 
 
+# Rows x channels x height x width to the same x the values of each place's window.
+def windows(x, kernel_shape, strides, pads, outside):
+    (kh, kw), (sh, sw), (top, left, bottom, right) = kernel_shape, strides, pads
+    p = np.full(x.shape[:2] + (x.shape[2] + top + bottom, x.shape[3] + left + right), outside, np.float64)
+    p[:, :, top : top + x.shape[2], left : left + x.shape[3]] = x
+    down, across = (p.shape[2] - kh) // sh + 1, (p.shape[3] - kw) // sw + 1
+    return np.stack([np.stack([p[:, :, i * sh : i * sh + kh, j * sw : j * sw + kw] for j in range(across)], 2)
+                     for i in range(down)], 2)
+
+
+def conv(x, w, b=0.0, *, group, **window):
+    v = windows(x, outside=0.0, **window)
+    each, out = x.shape[1] // group, w.shape[0] // group
+    y = [np.einsum("ncijab,ocab->noij", v[:, g * each : (g + 1) * each], w[g * out : (g + 1) * out])
+         for g in range(group)]
+    return np.concatenate(y, 1) + np.reshape(b, (1, -1, 1, 1) if np.ndim(b) else ())
+
+
+def average(x, *, count_include_pad, **window):
+    assert count_include_pad == 1
+    return windows(x, outside=0.0, **window).mean((4, 5))
+
+
+def instance_norm(x, scale, bias, *, epsilon):
+    axes, each = tuple(range(2, x.ndim)), (1, -1) + (1,) * (x.ndim - 2)
+    z = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon)
+    return z * scale.reshape(each) + bias.reshape(each)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+# Steps x rows x values to steps x 1 x rows x units, from zeros; gates are i, o, f, c or z, r, h.
+def memory(x, w, r, b, step):
+    h = c = np.zeros((x.shape[1], r.shape[2]))
+    out = []
+    for at in x:
+        given, kept = at @ w[0].T + b[0, : w.shape[1]], h @ r[0].T + b[0, w.shape[1] :]
+        h, c = step(given, kept, h, c)
+        out.append(h[None])
+    return np.array(out)
+
+
+def lstm_step(given, kept, h, c):
+    i, o, f, g = np.split(given + kept, 4, 1)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(c), c
+
+
+def gru_step(given, kept, h, c):
+    z, r, n = np.split(given, 3, 1)
+    kz, kr, kn = np.split(kept, 3, 1)
+    z = sigmoid(z + kz)
+    return (1 - z) * np.tanh(n + sigmoid(r + kr) * kn) + z * h, c
+
+
+def gru(*inputs, hidden_size, linear_before_reset):
+    assert linear_before_reset == 1
+    return memory(*inputs, gru_step)
+
+
+def reshape(x, shape):
+    return x.reshape([x.shape[i] if n == 0 else n for i, n in enumerate(shape)])
+
+
 def softmax(x):
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
@@ -109,19 +183,27 @@ def softmax(x):
 
 OPERATORS = {
     "Add": lambda x, y: x + y,
+    "AveragePool": average,
     "Cast": lambda x, to: {7: x.astype(np.int64)}[to],
     "Clip": lambda x, least, most: np.minimum(np.maximum(x, least), most),
     "Concat": lambda *x, axis: np.concatenate(x, axis=axis),
+    "Conv": conv,
+    "GRU": gru,
     "Gather": lambda x, places, axis=0: np.take(x, places, axis=axis),
     "Gemm": lambda x, w, b: x @ w + b,
+    "InstanceNormalization": instance_norm,
+    "LSTM": lambda *inputs, hidden_size: memory(*inputs, lstm_step),
     "MatMul": lambda x, w: x @ w,
+    "MaxPool": lambda x, **window: windows(x, outside=-np.inf, **window).max((4, 5)),
     "Mul": lambda x, y: x * y,
     "Relu": lambda x: np.maximum(x, 0),
-    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Reshape": reshape,
+    "Sigmoid": sigmoid,
     "Softmax": softmax,
     "Sub": lambda x, y: x - y,
     "Sum": lambda *x: sum(x),
     "Tanh": np.tanh,
+    "Transpose": lambda x, perm: x.transpose(perm),
 }
 
 

@@ -186,6 +186,44 @@ static void test_fedvs_takes_polynomials_only(void **state)
 
 #define TEST(f) cmocka_unit_test_setup(f, set_up)
 
+/* A layer that mixes rows: only where no claim is made for one of them, or by what it has. */
+static void test_batches_are_not_mixed_where_records_are_hidden(void **state)
+{
+    static const struct {
+        enum config_train train;
+        enum plan_encoding encoding;
+        enum status status;
+    } of[] = {
+        {TRAIN_RAW, ENCODING_FIXED, STATUS_OK},    {TRAIN_RAW, ENCODING_FLOAT32, STATUS_OK},
+        {TRAIN_RAW, ENCODING_PBM, STATUS_CONFIG},  {TRAIN_RAW, ENCODING_GAUSSIAN, STATUS_CONFIG},
+        {TRAIN_DP, ENCODING_FIXED, STATUS_CONFIG}, {TRAIN_DP, ENCODING_PBM, STATUS_CONFIG},
+        {TRAIN_FROZEN, ENCODING_PBM, STATUS_OK},   {TRAIN_FROZEN, ENCODING_FIXED, STATUS_OK},
+    };
+    float h[(BATCH + ROWS) * WIDTH], x[ROWS * COLS];
+
+    (void)state;
+    config.degree = 0;
+    config.noise = config.clip = 1;
+    config.shape = (struct plan_widths){3, {1, 1, COLS}};
+    config.layers = (struct config_layers){2, {{LAYERS_BATCHNORM, {0}}, {LAYERS_FLATTEN, {0}}}};
+    memcpy(x, values, sizeof x);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct error err = {0};
+
+        config.train = of[i].train;
+        plan.protocol.encoding = of[i].encoding;
+        assert_int_equal(party_bottom_check(&config, &plan, COLS, NULL, &err), of[i].status);
+        if (of[i].status != STATUS_OK)
+            continue;
+        start();
+        embed(x, h);
+        /* Row 0 is the first of the batch and of all. */
+        assert_int_equal(memcmp(h, h + BATCH * WIDTH, WIDTH * sizeof *h) == 0,
+                         config.train == TRAIN_FROZEN);
+        party_bottom_deinit(&bottom);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +233,7 @@ int main(void)
         TEST(test_layers_see_inputs_as_they_are),
         TEST(test_embeddings_beyond_the_clip_are_counted_where_they_are_cut_off),
         TEST(test_fedvs_takes_polynomials_only),
+        TEST(test_batches_are_not_mixed_where_records_are_hidden),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,17 @@ static const struct {
      "model.layers=[{lstm: {units: 3, whole: 1}}, {conv1d: {out: 2, kernel: 3}}, tanh, {lstm: 3}, "
      "3]",
      {"protocol.aggregation=masked", "protocol.encoding=fixed", "protocol.local_iterations=3"}},
+    {"data.shape=[2,4,3]",
+     "model.layers=[residual, {conv2d: {out: 3, kernel: 3, stride: 2, padding: 1, bias: 0}}, "
+     "{groupnorm: 1}, shortcut, {conv2d: {out: 3, kernel: 1, stride: 2}}, add, relu, flatten, "
+     "residual, 6, 12, add]",
+     {"protocol.aggregation=masked", "protocol.encoding=fixed", "training.optimizer=adam"}},
+    {"data.shape=[2,4,3]",
+     "model.layers=[{conv2d: {out: 3, kernel: 3}}, batchnorm, tanh, flatten, 4]",
+     {"protocol.aggregation=masked", "protocol.encoding=fixed", "protocol.local_iterations=2"}},
+    {"data.shape=[6,4]",
+     "model.layers=[{gru: {units: 3, whole: 1}}, {lstm: 2}, 3]",
+     {"protocol.aggregation=masked", "protocol.encoding=pbm", "training.optimizer=momentum"}},
     {"data.shape=[1,4,6]",
      "model.layers=[{conv2d: {out: 2, kernel: 3, stride: 2}}, {avgpool: {size: 1}}, sigmoid, "
      "globalpool, flatten, 4]",

@@ -68,10 +68,10 @@ static void assert_kinds(const char *names)
 {
     char is[512] = "";
 
+    assert_true(nn_spec_fits(&spec));
     for (size_t i = 0; i < spec.layers; i++) {
         const size_t n = strlen(is);
 
-        assert_true(layer_kind_of(&spec, i)->fits(&spec, i));
         snprintf(is + n, sizeof is - n, "%s%s %u", i > 0 ? ", " : "", layer_kind_of(&spec, i)->name,
                  spec.width[i + 1]);
     }
@@ -98,6 +98,72 @@ static void test_each_layer_takes_the_shape_of_the_one_before(void **state)
     assert_kinds("conv 32, avg_pool 16, turn 16, dense 5");
     assert_int_equal(BUILD(SERIES(10, 3), 30, &err, "lstm units=4 whole=1", "lstm 6"), STATUS_OK);
     assert_kinds("lstm 40, lstm 6, dense 5");
+    assert_int_equal(BUILD(SERIES(10, 3), 30, &err, "gru units=4 whole=1", "gru 6"), STATUS_OK);
+    assert_kinds("gru 40, gru 6, dense 5");
+}
+
+static void test_a_block_goes_two_ways_to_its_sum(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(IMAGE(2, 4, 6), 48, &err, "residual", "relu",
+                           "conv2d out=2 kernel=3 padding=1 bias=0", "add", "relu", "flatten"),
+                     STATUS_OK);
+    assert_kinds("turn 48, activation 48, conv 48, add 48, turn 48, dense 5");
+    assert_true(spec.layer[3].beside == 2 && spec.act[3] == NN_ACT_RELU && spec.layer[2].bare);
+    assert_int_equal(BUILD(IMAGE(2, 4, 6), 48, &err, "residual",
+                           "conv2d out=4 kernel=3 stride=2 padding=1", "relu", "groupnorm 2",
+                           "shortcut", "conv2d out=4 kernel=1 stride=2", "tanh", "add", "flatten"),
+                     STATUS_OK);
+    assert_kinds("turn 48, conv 24, group_norm 24, conv 24, add 24, turn 24, dense 5");
+    assert_true(spec.layer[3].back == 2 && spec.layer[4].beside == 1);
+    assert_int_equal(BUILD(FLAT, 7, &err, "residual", "9", "shortcut", "tanh", "9", "add"),
+                     STATUS_OK);
+    assert_kinds("dense 9, activation 7, dense 9, add 9, dense 5");
+    assert_true(spec.layer[1].back == 1 && spec.layer[3].beside == 2);
+}
+
+static void test_two_ways_that_do_not_meet_are_refused(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(BUILD(IMAGE(2, 4, 6), 48, &err, "residual", "conv2d out=4 kernel=1", "add"),
+                     STATUS_CONFIG);
+    assert_string_equal(err.text,
+                        "model.layers: item 3, add: it takes twice the same, of which one "
+                        "is [C, H, W] = [2, 4, 6], and [C, H, W] = [4, 4, 6] come to it");
+    assert_int_equal(BUILD(IMAGE(2, 4, 6), 48, &err, "residual", "conv2d out=4 kernel=1",
+                           "shortcut", "maxpool 2", "add"),
+                     STATUS_CONFIG);
+    assert_int_equal(BUILD(FLAT, 7, &err, "9", "add"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "item 2, add: no block has begun (residual)"));
+    assert_int_equal(BUILD(FLAT, 7, &err, "shortcut", "7"), STATUS_CONFIG);
+    assert_int_equal(BUILD(FLAT, 7, &err, "residual", "add"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "this way through the block has no layer"));
+    assert_int_equal(BUILD(FLAT, 7, &err, "residual", "7", "shortcut", "add"), STATUS_CONFIG);
+    assert_int_equal(BUILD(FLAT, 7, &err, "residual", "7", "shortcut", "7", "shortcut"),
+                     STATUS_CONFIG);
+    assert_int_equal(BUILD(FLAT, 7, &err, "residual", "7", "residual", "7"), STATUS_CONFIG);
+    assert_int_equal(BUILD(FLAT, 7, &err, "residual", "7"), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "the last layer: the block before it does not end (add)"));
+}
+
+/* 11.2 million weights, as its authors say of it. */
+static void test_the_preset_of_blocks_is_resnet18(void **state)
+{
+    const struct plan_widths shape = IMAGE(3, 32, 32);
+    struct error err = {0};
+
+    (void)state;
+    config_party_defaults(&config);
+    config.shape = shape;
+    layers_of_preset(&config.layers, PRESET_RESNET18);
+    spec = (struct nn_spec){.out_scale = 1, .rows_max = 2, .width = {3072}};
+    assert_int_equal(party_layers(&spec, &config, 10, &err), STATUS_OK);
+    assert_true(nn_spec_fits(&spec));
+    assert_int_equal(nn_spec_params(&spec), 11173962);
 }
 
 static void test_units_alone_are_what_they_were(void **state)
@@ -172,6 +238,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_layer_takes_the_shape_of_the_one_before),
+        cmocka_unit_test(test_a_block_goes_two_ways_to_its_sum),
+        cmocka_unit_test(test_two_ways_that_do_not_meet_are_refused),
+        cmocka_unit_test(test_the_preset_of_blocks_is_resnet18),
         cmocka_unit_test(test_units_alone_are_what_they_were),
         cmocka_unit_test(test_tables_stand_before_the_list_and_beside_no_shape),
         cmocka_unit_test(test_what_does_not_follow_names_the_item_and_both_shapes),

@@ -96,6 +96,31 @@ static bool check_flag(const struct tree *v, char reason[KEYS_REASON_MAX])
     return refuse(reason, "takes true or false");
 }
 
+/* Does a key of these words take several files? */
+static bool begins(const char *key, const char *word)
+{
+    const size_t n = strlen(word);
+
+    return strncmp(key, word, n) == 0 &&
+           (strcmp(key + n, "_train") == 0 || strcmp(key + n, "_test") == 0);
+}
+
+bool keys_take_files(const char *key)
+{
+    return begins(key, "idx") || begins(key, "npy") || begins(key, "cifar");
+}
+
+static bool check_batches(const struct tree *v, char reason[KEYS_REASON_MAX])
+{
+    const struct tree *one = v->kind == TREE_LIST ? v->first : NULL;
+
+    while (one != NULL && one->kind == TREE_SCALAR)
+        one = one->next;
+    if (one == NULL && v->kind != TREE_MAP && !tree_is_empty(v))
+        return true;
+    return refuse(reason, "takes a file, or several: [BATCH, BATCH]");
+}
+
 /* IMAGES and LABELS. */
 static bool check_pair(const struct tree *v, char reason[KEYS_REASON_MAX])
 {
@@ -135,9 +160,9 @@ bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
     if (is_text(key) || *file)
         return (value->kind == TREE_SCALAR && value->text[0] != 0) ||
                refuse(reason, "takes a single text");
-    if (strcmp(key, "idx_train") == 0 || strcmp(key, "idx_test") == 0) {
+    if (keys_take_files(key)) {
         *file = true;
-        return check_pair(value, reason);
+        return begins(key, "cifar") ? check_batches(value, reason) : check_pair(value, reason);
     }
     if (strcmp(key, "parties") == 0)
         return check_parties(value, reason);
@@ -148,7 +173,8 @@ bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
                refuse(reason, "takes a single text, as behind --link");
     return refuse(
         reason,
-        "unknown here; known are data, train, test, idx_train, idx_test, parties, "
+        "unknown here; known are data, train, test, idx_train, idx_test, npy_train, "
+        "npy_test, cifar_train, cifar_test, parties, "
         "columns, label_map, label, id, positive, group, time, test_share, test_by, schema, "
         "delimiter, netns, netns_link, "
         "strict_policy");

@@ -21,4 +21,7 @@ bool keys_is_server(const char *key);
 bool keys_check_cluster(const char *key, const struct tree *value, bool *file,
                         char reason[KEYS_REASON_MAX]);
 
+/* Does the option take several files, with commas between on a command line? */
+bool keys_take_files(const char *key);
+
 #endif

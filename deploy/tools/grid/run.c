@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "common/crypto/digest.h"
 #include "deploy/tools/grid/idkey.h"
+#include "deploy/tools/grid/keys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,14 +81,18 @@ static enum status add_file(struct digest *d, const struct grid *g, const char *
 static enum status add_files(struct digest *d, const struct grid *g, const struct setting *of,
                              struct error *err)
 {
-    const char *value = of->value;
-    const char *comma = strncmp(of->key, "idx_", 4) == 0 ? strchr(value, ',') : NULL;
-    enum status s;
+    const char *at = of->value;
+    enum status s = STATUS_OK;
 
-    if (comma == NULL)
-        return add_file(d, g, value, strlen(value), err);
-    s = add_file(d, g, value, (size_t)(comma - value), err);
-    return s == STATUS_OK ? add_file(d, g, comma + 1, strlen(comma + 1), err) : s;
+    if (!keys_take_files(of->key))
+        return add_file(d, g, at, strlen(at), err);
+    while (s == STATUS_OK && *at != 0) {
+        const size_t n = strcspn(at, ",");
+
+        s = add_file(d, g, at, n, err);
+        at += n + (at[n] == ',');
+    }
+    return s;
 }
 
 /* --- the id --- */

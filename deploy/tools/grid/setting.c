@@ -75,22 +75,26 @@ static const char *find_file(struct read *r, const struct tree *t, const char *t
     return NULL;
 }
 
-/* One file, or two with a comma between. */
+/* One file, or several with commas between. */
 static const char *find_files(struct read *r, const struct tree *t)
 {
-    char both[2 * PATH_MAX];
-    const char *one, *two;
+    char all[4 * PATH_MAX];
+    size_t n = 0;
 
     if (t->kind == TREE_SCALAR)
         return find_file(r, t, t->text, strlen(t->text));
-    one = find_file(r, t, t->first->text, strlen(t->first->text));
-    if (one == NULL)
-        return NULL;
-    two = find_file(r, t, t->first->next->text, strlen(t->first->next->text));
-    if (two == NULL)
-        return NULL;
-    snprintf(both, sizeof both, "%s,%s", one, two);
-    return arena_text(&r->g->arena, both, strlen(both));
+    for (const struct tree *one = t->first; one != NULL; one = one->next) {
+        const char *path = find_file(r, t, one->text, strlen(one->text));
+
+        if (path == NULL)
+            return NULL;
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n > 0 ? "," : "", path);
+        if (n >= sizeof all) {
+            read_refuse(r, t->line, t->name, "too many files, or too long names");
+            return NULL;
+        }
+    }
+    return arena_text(&r->g->arena, all, n);
 }
 
 /* --- one setting --- */

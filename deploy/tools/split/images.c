@@ -1,18 +1,19 @@
-/* images.c -- IDX files and NumPy's, element by element.
+/* images.c -- IDX files, NumPy's and batches of CIFAR, element by element.
  *
- * A party's file holds its columns' elements as they stood.  Labels are an IDX file, or a table of
- * as many rows in the same order.
+ * A party's file holds its columns' elements as they stood, in as many dimensions as the whole has
+ * where they have sides of their own.  Labels are an IDX file, or a table of as many rows in the
+ * same order; a batch has its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "deploy/tools/split/images.h"
 
 #include "common/base/mem.h"
+#include "common/data/cifar.h"
+#include "common/data/idx.h"
 #include "common/data/npy.h"
 #include "common/data/schema.h"
 #include "common/data/source.h"
-#include "common/data/stream.h"
-#include "common/data/table.h"
 #include "deploy/tools/split/output.h"
 #include "deploy/tools/split/sets.h"
 
@@ -21,10 +22,10 @@
 
 /* Rows of elements without names or ids. */
 struct raster {
+    const struct array_format *format; /* NULL: batches */
     struct stream in;
-    bool npy;
-    struct npy array; /* of the same shape, whichever it is */
-    uint32_t height, width;
+    struct cifar cifar;
+    struct array array;
 };
 
 struct answers {
@@ -43,82 +44,77 @@ static enum status fill(struct split *s, struct stream *in, uint8_t *out, size_t
     return status;
 }
 
-/* Type unsigned byte; 1 dimension (labels) or 2 to 4 (images); dim[1..3] = 1 where there is none.
- */
-static enum status idx_header(struct split *s, struct stream *in, bool labels, uint32_t dim[4])
+/* What a row is: an IDX file of rows of two dimensions has pictures, a .npy one series. */
+static struct plan_widths shape_of(const struct raster *r)
 {
-    uint8_t head[4 + 4 * 4];
-    enum status status = fill(s, in, head, 4);
-    uint64_t product = 1;
+    const struct array *a = &r->array;
+    const size_t *d = a->dim;
 
-    if (status != STATUS_OK)
-        return status;
-    if (head[0] != 0 || head[1] != 0 || head[2] != 8 || head[3] < (labels ? 1 : 2) ||
-        head[3] > (labels ? 1 : 4))
-        return error_set(&s->err, STATUS_DATA, "%s: no IDX file of unsigned bytes with %s",
-                         in->path, labels ? "one dimension" : "two to four dimensions");
-    status = fill(s, in, head + 4, (size_t)head[3] * 4);
-    for (int i = 0; i < 4; i++) {
-        const uint8_t *b = head + 4 + 4 * i;
+    if (a->rank == 3 && r->format == &IDX_FORMAT)
+        return (struct plan_widths){3, {1, (uint32_t)d[1], (uint32_t)d[2]}};
+    if (a->rank == 3)
+        return (struct plan_widths){2, {(uint32_t)d[1], (uint32_t)d[2]}};
+    if (a->rank == 4)
+        return (struct plan_widths){3, {(uint32_t)d[1], (uint32_t)d[2], (uint32_t)d[3]}};
+    return (struct plan_widths){0};
+}
 
-        dim[i] = i >= head[3]
-                     ? 1
-                     : (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-        product *= i == 0 || product > TABLE_COLUMNS_MAX ? 1 : dim[i];
+/* Party p's array: of an image of one channel the last two sides, as the whole has them. */
+static struct array part_of(const struct split *s, const struct raster *r, uint32_t p,
+                            uint32_t rows)
+{
+    struct array own = r->array;
+    struct plan_widths shape;
+
+    own.dim[0] = rows;
+    own.columns = s->columns.first[p + 1] - s->columns.first[p];
+    if (own.rank > 2 && columns_shape(&s->columns, p, &shape)) {
+        for (size_t i = 1; i < own.rank; i++)
+            own.dim[i] = shape.width[shape.n - own.rank + i];
+    } else {
+        own.rank = 2;
+        own.dim[1] = own.columns;
     }
-    if (status == STATUS_OK &&
-        (dim[0] == 0 || dim[0] > TABLE_ROWS_MAX || product == 0 || product > TABLE_COLUMNS_MAX))
-        status = error_set(&s->err, STATUS_DATA, "%s: a dimension is 0 or too large", in->path);
-    return status;
+    return own;
 }
 
-static void put_dim(FILE *f, uint32_t n)
-{
-    const uint8_t bytes[4] = {(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8),
-                              (uint8_t)n};
-
-    fwrite(bytes, 1, sizeof bytes, f);
-}
-
-/* Each party's file: two dimensions, rows x its columns. */
 static void put_headers(struct split *s, const struct raster *r, int set, uint32_t rows)
 {
     char text[NPY_TEXT_MAX];
+    uint8_t bytes[IDX_HEADER_MAX];
 
     for (uint32_t p = 0; p < s->columns.parties; p++) {
-        const uint32_t cols = s->columns.first[p + 1] - s->columns.first[p];
-        struct npy own = r->array;
+        const struct array own = part_of(s, r, p, rows);
         FILE *f = s->features_out[set][p];
 
-        own.dim[0] = rows;
-        own.dim[1] = cols;
-        if (r->npy) {
+        if (r->format == &NPY_FORMAT)
             fwrite(text, 1, npy_header(text, &own), f);
-        } else {
-            put_dim(f, 0x0802);
-            put_dim(f, rows);
-            put_dim(f, cols);
-        }
+        else
+            fwrite(bytes, 1, idx_header(bytes, &own), f);
     }
 }
 
 /* --- labels --- */
 
 static enum status answers_open(struct split *s, struct answers *a, const char *path,
-                                const char *images, uint32_t rows, bool npy)
+                                const char *images, const struct raster *r)
 {
+    static const struct table_want want = {.labels = true};
     const char *label = s->o.label != NULL ? s->o.label : "label";
     const struct source_options options = {.delimiter = s->o.delimiter};
-    uint32_t dim[4];
+    const size_t rows = r->array.dim[0];
+    struct array labels = {0};
     enum status status;
 
-    if (!npy) {
+    if (r->format == &IDX_FORMAT) {
         status = stream_open(&a->idx, path, &s->err);
         if (status == STATUS_OK)
-            status = idx_header(s, &a->idx, true, dim);
-        if (status == STATUS_OK && dim[0] != rows)
-            status = error_set(&s->err, STATUS_DATA, "%s: %u images but %u labels", images, rows,
-                               dim[0]);
+            status = IDX_FORMAT.open(&labels, &a->idx, &s->err);
+        if (status == STATUS_OK)
+            status = array_check(&labels, &IDX_FORMAT, &want, path, &s->err);
+        if (status == STATUS_OK && labels.dim[0] != rows)
+            status = error_set(&s->err, STATUS_DATA, "%s: %zu images but %zu labels", images, rows,
+                               labels.dim[0]);
         return status;
     }
     status = source_open(&a->table, path, &options, &s->err);
@@ -130,17 +126,18 @@ static enum status answers_open(struct split *s, struct answers *a, const char *
     return STATUS_OK;
 }
 
-static enum status next_answer(struct split *s, struct answers *a, int set, const char *id)
+/* `label` is what a batch says. */
+static enum status next_answer(struct split *s, const struct raster *r, struct answers *a,
+                               uint8_t label, int set, const char *id)
 {
     char number[SOURCE_NUMBER_MAX];
-    uint8_t label;
     bool more;
     size_t n = 0;
     const char *text = number;
-    enum status status;
+    enum status status = STATUS_OK;
 
     if (a->table.cols == 0) {
-        status = fill(s, &a->idx, &label, 1);
+        status = r->format == NULL ? STATUS_OK : fill(s, &a->idx, &label, 1);
         snprintf(number, sizeof number, "%u", label);
     } else {
         status = source_next(&a->table, &more, &s->err);
@@ -168,21 +165,44 @@ static enum status answers_end(struct split *s, struct answers *a)
 
 /* --- rows --- */
 
-static void put_row(struct split *s, const struct raster *r, const uint8_t *row, int set)
+static void put_row(struct split *s, const uint8_t *row, uint8_t *part, int set)
 {
-    const size_t element = r->array.element;
+    const size_t element = s->array.element;
 
-    for (uint32_t p = 0; p < s->columns.parties; p++)
-        for (uint32_t i = s->columns.first[p]; i < s->columns.first[p + 1]; i++)
-            fwrite(row + s->columns.column[i] * element, element, 1, s->features_out[set][p]);
+    for (uint32_t p = 0; p < s->columns.parties; p++) {
+        const uint32_t first = s->columns.first[p], n = s->columns.first[p + 1] - first;
+
+        for (uint32_t i = 0; i < n; i++)
+            memcpy(part + i * element, row + s->columns.column[first + i] * element, element);
+        fwrite(part, element, n, s->features_out[set][p]);
+    }
+}
+
+/* row: an image's bytes, and as much room again. */
+static enum status put_one(struct split *s, struct raster *r, struct answers *a, uint8_t *row,
+                           int to, const char *id)
+{
+    const size_t bytes = s->array.element * s->features;
+    uint8_t label = 0;
+    enum status status = r->format == NULL ? cifar_next(&r->cifar, row, &label, &s->err)
+                                           : fill(s, &r->in, row, bytes);
+
+    if (status == STATUS_OK && a != NULL)
+        status = next_answer(s, r, a, label, to, id);
+    else if (status == STATUS_OK)
+        output_label(s, to, id, "");
+    if (status != STATUS_OK)
+        return status;
+    fputc('\n', s->labels_out[to]);
+    put_row(s, row, row + bytes, to);
+    return STATUS_OK;
 }
 
 /* Rows are numbered anew in each set, because a reader counts them so.  a NULL: nobody has labels.
  */
 static enum status put_rows(struct split *s, struct raster *r, struct answers *a, int set)
 {
-    const size_t bytes = r->array.element * s->features;
-    uint8_t *row = mem_alloc(bytes, 1);
+    uint8_t *row = mem_alloc(2 * r->array.element, s->features);
     enum status status = STATUS_OK;
 
     if (row == NULL)
@@ -191,19 +211,11 @@ static enum status put_rows(struct split *s, struct raster *r, struct answers *a
         char id[16];
         int to = set;
 
-        status = fill(s, &r->in, row, bytes);
-        if (status != STATUS_OK)
-            break;
         snprintf(id, sizeof id, "%u", i);
         if (set < 0)
             to = sets_of_id(&s->o, id);
         snprintf(id, sizeof id, "%u", (unsigned)s->rows[to]++);
-        if (a != NULL)
-            status = next_answer(s, a, to, id);
-        else
-            output_label(s, to, id, "");
-        fputc('\n', s->labels_out[to]);
-        put_row(s, r, row, to);
+        status = put_one(s, r, a, row, to, id);
     }
     if (status == STATUS_OK && a != NULL)
         status = answers_end(s, a);
@@ -211,70 +223,108 @@ static enum status put_rows(struct split *s, struct raster *r, struct answers *a
     return status;
 }
 
-static enum status raster_shape(struct split *s, struct raster *r)
+/* CIFAR-100's images have two labels. */
+static enum status open_batches(struct split *s, struct raster *r, const char *files)
 {
-    uint32_t dim[4] = {0};
+    const char *label = s->o.label;
+    enum cifar_label which = CIFAR_ANY;
     enum status status;
 
-    if (r->npy) {
-        status = npy_open(&r->array, &r->in, &s->err);
-        if (status == STATUS_OK && r->array.dims != 2)
-            status = error_set(&s->err, STATUS_DATA, "%s: no array of two dimensions", r->in.path);
-        return status;
-    }
-    status = idx_header(s, &r->in, false, dim);
-    r->array = (struct npy){'u', 1, 2, {dim[0], (size_t)dim[1] * dim[2] * dim[3]}};
-    if (dim[2] > 1 && dim[3] == 1) {
-        r->height = dim[1];
-        r->width = dim[2];
-    }
+    if (label != NULL && strcmp(label, "fine") != 0 && strcmp(label, "coarse") != 0)
+        return error_set(&s->err, STATUS_CONFIG, "--label %s: of CIFAR-100 there are fine, coarse",
+                         label);
+    if (label != NULL)
+        which = strcmp(label, "fine") == 0 ? CIFAR_FINE : CIFAR_COARSE;
+    status = cifar_open(&r->cifar, files, which, &s->err);
+    if (status == STATUS_OK)
+        r->array = (struct array){
+            'u', 1, 4, {r->cifar.rows, CIFAR_CHANNELS, CIFAR_SIDE, CIFAR_SIDE}, CIFAR_PIXELS};
+    return status;
+}
+
+static enum status open_array(struct split *s, struct raster *r, const char *path)
+{
+    static const struct table_want want = {.labels = false};
+    bool npy;
+    enum status status = npy_is(&npy, path, &s->err);
+
+    r->format = npy ? &NPY_FORMAT : &IDX_FORMAT;
+    if (status == STATUS_OK)
+        status = stream_open(&r->in, path, &s->err);
+    if (status == STATUS_OK)
+        status = r->format->open(&r->array, &r->in, &s->err);
+    if (status == STATUS_OK)
+        status = array_check(&r->array, r->format, &want, path, &s->err);
     return status;
 }
 
 static enum status raster_open(struct split *s, struct raster *r, const char *path)
 {
-    uint32_t features;
-    enum status status = npy_is(&r->npy, path, &s->err);
+    const char *ending;
+    const struct array *a = &r->array, *first = &s->array;
+    enum status status = s->o.cifar ? open_batches(s, r, path) : open_array(s, r, path);
 
-    if (status == STATUS_OK)
-        status = stream_open(&r->in, path, &s->err);
-    if (status == STATUS_OK)
-        status = raster_shape(s, r);
     if (status != STATUS_OK)
         return status;
-    features = (uint32_t)r->array.dim[1];
+    ending = r->format == &NPY_FORMAT ? "npy" : "idx";
     if (s->features == 0) {
-        s->ending = r->npy ? "npy" : "idx";
-        s->element = r->array.element;
-        return output_open(s, &(struct output_shape){
-                                  .features = features, .height = r->height, .width = r->width});
+        s->ending = ending;
+        s->array = *a;
+        return output_open(
+            s, &(struct output_shape){.features = (uint32_t)a->columns, .shape = shape_of(r)});
     }
-    if (r->npy != (strcmp(s->ending, "npy") == 0))
+    if (strcmp(s->ending, ending) != 0)
         return error_set(&s->err, STATUS_DATA, "%s: another kind of file than the training rows'",
                          path);
-    if (features == s->features && r->array.element == s->element)
-        return STATUS_OK;
-    return error_set(&s->err, STATUS_DATA,
-                     "%s: %u columns of %zu bytes, the training rows have %u of %zu", path,
-                     features, r->array.element, s->features, s->element);
+    if (a->columns != first->columns || a->element != first->element)
+        return error_set(&s->err, STATUS_DATA,
+                         "%s: %zu columns of %zu bytes, the training rows have %zu of %zu", path,
+                         a->columns, a->element, first->columns, first->element);
+    if (a->rank != first->rank ||
+        memcmp(a->dim + 1, first->dim + 1, (a->rank - 1) * sizeof *a->dim) != 0)
+        return error_set(&s->err, STATUS_DATA, "%s: rows of other sides than the training rows'",
+                         path);
+    return STATUS_OK;
+}
+
+static void raster_close(struct raster *r)
+{
+    stream_close(&r->in);
+    cifar_close(&r->cifar);
+}
+
+/* The first name of a pair; batches are a list that stays whole. */
+static enum status first_of(struct split *s, char out[PATH_MAX], const char *pair)
+{
+    const char *comma = strchr(pair, ',');
+
+    if (comma == NULL || comma[1] == 0 || comma == pair || comma - pair >= PATH_MAX)
+        return error_set(&s->err, STATUS_CONFIG, "%s: expected IMAGES,LABELS", pair);
+    snprintf(out, PATH_MAX, "%.*s", (int)(comma - pair), pair);
+    return STATUS_OK;
+}
+
+static enum status open_pair(struct split *s, struct raster *r, struct answers *a, const char *pair)
+{
+    char path[PATH_MAX];
+    enum status status;
+
+    if (s->o.cifar)
+        return raster_open(s, r, pair);
+    status = first_of(s, path, pair);
+    if (status == STATUS_OK)
+        status = raster_open(s, r, path);
+    return status == STATUS_OK ? answers_open(s, a, strchr(pair, ',') + 1, path, r) : status;
 }
 
 static enum status one_pair(struct split *s, const char *pair, int set)
 {
-    char path[PATH_MAX];
-    const char *comma = strchr(pair, ',');
     struct raster r = {0};
     struct answers a = {0};
-    uint32_t rows, tests = 0;
-    enum status status;
+    uint32_t tests = 0;
+    enum status status = open_pair(s, &r, &a, pair);
+    const uint32_t rows = (uint32_t)r.array.dim[0];
 
-    if (comma == NULL || comma[1] == 0 || comma == pair || comma - pair >= PATH_MAX)
-        return error_set(&s->err, STATUS_CONFIG, "%s: expected IMAGES,LABELS", pair);
-    snprintf(path, sizeof path, "%.*s", (int)(comma - pair), pair);
-    status = raster_open(s, &r, path);
-    rows = (uint32_t)r.array.dim[0];
-    if (status == STATUS_OK)
-        status = answers_open(s, &a, comma + 1, path, rows, r.npy);
     for (uint32_t row = 0; status == STATUS_OK && set < 0 && row < rows; row++) {
         char id[16];
 
@@ -287,7 +337,7 @@ static enum status one_pair(struct split *s, const char *pair, int set)
         put_headers(s, &r, 1, set < 0 ? tests : rows);
     if (status == STATUS_OK)
         status = put_rows(s, &r, &a, set);
-    stream_close(&r.in);
+    raster_close(&r);
     stream_close(&a.idx);
     source_close(&a.table);
     return status;
@@ -303,7 +353,7 @@ static enum status alone(struct split *s, const char *path)
         put_headers(s, &r, 0, (uint32_t)r.array.dim[0]);
         status = put_rows(s, &r, NULL, 0);
     }
-    stream_close(&r.in);
+    raster_close(&r);
     return status;
 }
 

@@ -103,21 +103,21 @@ static bool is_input(const struct stat *at, const char *name, size_t n)
            stat(path, &st) == 0 && st.st_dev == at->st_dev && st.st_ino == at->st_ino;
 }
 
-static bool is_any_input(const struct split *s, const struct stat *at)
+static bool is_any_input(const struct split *s, const struct stat *there)
 {
     const char *const one[] = {s->o.train, s->o.test, s->o.predict};
     const char *const pair[] = {s->o.pair_train, s->o.pair_test};
     bool is = false;
 
     for (size_t i = 0; i < sizeof one / sizeof *one && !is; i++)
-        is = one[i] != NULL && is_input(at, one[i], strlen(one[i]));
-    for (size_t i = 0; i < sizeof pair / sizeof *pair && !is; i++) {
-        const size_t comma = pair[i] != NULL ? strcspn(pair[i], ",") : 0;
+        is = one[i] != NULL && is_input(there, one[i], strlen(one[i]));
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        for (const char *at = pair[i]; at != NULL && *at != 0 && !is;) {
+            const size_t n = strcspn(at, ",");
 
-        is = comma > 0 && (is_input(at, pair[i], comma) ||
-                           (pair[i][comma] != 0 &&
-                            is_input(at, pair[i] + comma + 1, strlen(pair[i] + comma + 1))));
-    }
+            is = is_input(there, at, n);
+            at += n + (at[n] == ',');
+        }
     return is;
 }
 
@@ -240,8 +240,7 @@ enum status output_open(struct split *s, const struct output_shape *shape)
                                 .parties = s->o.parties,
                                 .features = shape->features,
                                 .names = shape->names,
-                                .height = shape->height,
-                                .width = shape->width};
+                                .shape = shape->shape};
     enum status status;
 
     if (want.spec == NULL && want.parties == 0)

@@ -9,8 +9,8 @@
 
 struct output_shape {
     uint32_t features;
-    const char *names;      /* of columns: SOURCE_NAME_MAX bytes each; NULL: there are none */
-    uint32_t height, width; /* of an image; 0: none */
+    const char *names;        /* of columns: SOURCE_NAME_MAX bytes each; NULL: there are none */
+    struct plan_widths shape; /* of a row, as columns.h has it */
 };
 
 /* What --label-map says. */

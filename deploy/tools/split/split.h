@@ -6,6 +6,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
+#include "common/data/array.h"
 #include "common/data/columns.h"
 
 #include <stdbool.h>
@@ -20,9 +21,11 @@ enum {
 enum label_map { MAP_NONE, MAP_EVENODD, MAP_BINARY };
 
 struct split_options {
-    const char *out, *train, *test, *pair_train, *pair_test, *columns, *label_map;
+    const char *out, *train, *test, *columns, *label_map;
+    const char *pair_train, *pair_test; /* an array and its labels, or batches of CIFAR */
     const char *predict; /* rows to be predicted, instead of a set: nothing is made of labels */
-    bool pair_predict;   /* it is an array, as of images */
+    bool pair_predict;   /* it is an array, as of images, or batches */
+    bool pair, cifar;    /* what the pairs are: a name does not tell batches from other files */
     bool with_labels;    /* all the same: labels go to a file of their own, and ids with them */
     const char *label; /* the column that is the label, or several, between '+'; NULL: the last one,
                         * called label */
@@ -54,7 +57,7 @@ struct split {
     FILE *labels_out[SPLIT_SETS];
     uint64_t rows[SPLIT_SETS];
     const char *ending; /* of the outputs: idx or npy; NULL: they are CSV */
-    size_t element;     /* bytes of one there */
+    struct array array; /* of the first input there, whichever it is */
     struct buf *schema; /* of each party, as text; NULL: there is none */
     struct error err;
 };

@@ -40,13 +40,13 @@ static void test_words_take_what_is_said_and_their_defaults(void **state)
                           &err),
                      STATUS_OK);
     assert_int_equal(party.layers.n, 7);
-    assert_layer(0, LAYERS_CONV2D, (const uint32_t[5]){16, 3, 1, 1, 1});
-    assert_layer(1, LAYERS_RELU, (const uint32_t[5]){0});
-    assert_layer(2, LAYERS_MAXPOOL, (const uint32_t[5]){2, 2, 0});
-    assert_layer(3, LAYERS_AVGPOOL, (const uint32_t[5]){3, 1, 0});
-    assert_layer(4, LAYERS_GROUPNORM, (const uint32_t[5]){4});
-    assert_layer(5, LAYERS_FLATTEN, (const uint32_t[5]){0});
-    assert_layer(6, LAYERS_UNITS, (const uint32_t[5]){64});
+    assert_layer(0, LAYERS_CONV2D, (const uint32_t[LAYERS_ARGUMENTS_MAX]){16, 3, 1, 1, 1, 1});
+    assert_layer(1, LAYERS_RELU, (const uint32_t[LAYERS_ARGUMENTS_MAX]){0});
+    assert_layer(2, LAYERS_MAXPOOL, (const uint32_t[LAYERS_ARGUMENTS_MAX]){2, 2, 0});
+    assert_layer(3, LAYERS_AVGPOOL, (const uint32_t[LAYERS_ARGUMENTS_MAX]){3, 1, 0});
+    assert_layer(4, LAYERS_GROUPNORM, (const uint32_t[LAYERS_ARGUMENTS_MAX]){4});
+    assert_layer(5, LAYERS_FLATTEN, (const uint32_t[LAYERS_ARGUMENTS_MAX]){0});
+    assert_layer(6, LAYERS_UNITS, (const uint32_t[LAYERS_ARGUMENTS_MAX]){64});
 }
 
 static void test_what_is_no_layer_is_refused_in_words(void **state)
@@ -87,6 +87,9 @@ static void test_a_preset_is_its_layers(void **state)
     (void)state;
     layers_of_preset(&cnn, PRESET_CNN);
     assert_int_equal(load("model.preset=cnn", &err), STATUS_OK);
+    assert_memory_equal(&cnn, &party.layers, sizeof cnn);
+    layers_of_preset(&cnn, PRESET_RESNET18);
+    assert_int_equal(load("model.preset=resnet18", &err), STATUS_OK);
     assert_memory_equal(&cnn, &party.layers, sizeof cnn);
     assert_int_equal(load("model.preset=none", &err), STATUS_OK);
     assert_int_equal(party.layers.n, 1);

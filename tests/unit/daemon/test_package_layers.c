@@ -73,54 +73,67 @@ static void test_each_layer_is_read_as_it_was_written(void **state)
     package_deinit(&got);
 }
 
+/* Texts of a package, and what no package says in their place. */
+static const char *const changes[][2] = {
+    /* no kind, and kinds that are told by other keys */
+    {"conv 3", "cone 3"},
+    {"conv 3", "con 3"},
+    {"conv 3", "polynomial 3"},
+    {"conv 3", "embedding 3"},
+    {"conv 3", "lstm 3"},
+    /* windows that fit in nowhere */
+    {CONV, "conv 3 1 1 0 1 1 1 0 0 1 0 0"},
+    {CONV, "conv 3 1 1 1 1 1 0 0 0 1 0 0"},
+    {CONV, "conv 3 1 1 1 1 1 1 1 0 1 0 0"},
+    {CONV, "conv 3 1 1 2 1 1 1 0 0 1 0 0"},
+    {CONV, "conv 3 1 1 4294967295 1 1 1 4294967294 0 1 0 0"},
+    {CONV, "conv 3 1 1 1 1 1 1 0 0 0 0 0"},
+    {CONV, "conv 3 1 1 1 1 1 1 0 0 2 0 0"},
+    {CONV, "conv 3 1 1 1 1 1 1 0 0 4294967295 0 0"},
+    /* shapes of another row, with as many weights, and of none */
+    {CONV, "conv 6 1 1 1 1 1 1 0 0 2 0 0"},
+    {"conv 3 1 1", "conv 1 3 3"},
+    {"conv 3 1 1", "conv 0 1 1"},
+    {"conv 3 1 1", "conv 3 0 1"},
+    {"conv 3 1 1", "conv 4294967295 1 1"},
+    {"conv 3 1 1", "conv 65536 65536 3"},
+    {"turn 4 1 1", "turn 3 1 1"},
+    {TURN, "max_pool 4 1 1 0 0 0 0 0 0 0 0 0"},
+    {TURN, "group_norm 4 1 1 0 0 0 0 0 0 0 0 0"},
+    {TURN, "lstm 4 1 1 0 0 0 0 0 0 0 4294967295 0"},
+    /* numbers that are none, too many, or too few */
+    {"conv 3", "conv 4294967299"},
+    {"conv 3", "conv -3"},
+    {"conv 3", "conv +3"},
+    {"conv 3", "conv 03"},
+    {"conv 3", "conv  3"},
+    {CONV, CONV " 0"},
+    {CONV, "conv 3 1 1 1 1 1 1 0 0 1 0"},
+    {TURN, "turn 4 1 1 0 0 0 0 0 0 0 0 2"},
+    {TURN "\\n", TURN},
+    {"\\ndense", "\\ndense 1"},
+    /* ways from nowhere, to nowhere, and past a sum */
+    {TURN, TURN " 2"},
+    {TURN, TURN " 1"},
+    {TURN, TURN " 0 1"},
+    {TURN, TURN " 0 0"},
+    {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0"},
+    {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0 0 2"},
+    {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0 4294967295 1"},
+    {TURN, "add 0 0 0 0 0 0 0 0 0 0 0 0 1 4294967295"},
+    {CONV, CONV " 0 0 1"},
+    {CONV, CONV " 0 0 2"},
+    /* too many lines, or too few */
+    {"\\ndense", ""},
+    {"\\ndense", "\\ndense\\ndense"},
+    {CONV "\\n", ""},
+    {CONV "\\n" TURN "\\n", ""},
+    {CONV "\\n" TURN "\\ndense\\n", ""},
+    {CONV "\\n" TURN, "dense\\ndense"},
+};
+
 static void test_layers_that_cannot_be_are_refused(void **state)
 {
-    static const char *const changes[][2] = {
-        /* no kind, and kinds that are told by other keys */
-        {"conv 3", "cone 3"},
-        {"conv 3", "con 3"},
-        {"conv 3", "polynomial 3"},
-        {"conv 3", "embedding 3"},
-        {"conv 3", "lstm 3"},
-        /* windows that fit in nowhere */
-        {CONV, "conv 3 1 1 0 1 1 1 0 0 1 0 0"},
-        {CONV, "conv 3 1 1 1 1 1 0 0 0 1 0 0"},
-        {CONV, "conv 3 1 1 1 1 1 1 1 0 1 0 0"},
-        {CONV, "conv 3 1 1 2 1 1 1 0 0 1 0 0"},
-        {CONV, "conv 3 1 1 4294967295 1 1 1 4294967294 0 1 0 0"},
-        {CONV, "conv 3 1 1 1 1 1 1 0 0 0 0 0"},
-        {CONV, "conv 3 1 1 1 1 1 1 0 0 2 0 0"},
-        {CONV, "conv 3 1 1 1 1 1 1 0 0 4294967295 0 0"},
-        /* shapes of another row, with as many weights, and of none */
-        {CONV, "conv 6 1 1 1 1 1 1 0 0 2 0 0"},
-        {"conv 3 1 1", "conv 1 3 3"},
-        {"conv 3 1 1", "conv 0 1 1"},
-        {"conv 3 1 1", "conv 3 0 1"},
-        {"conv 3 1 1", "conv 4294967295 1 1"},
-        {"conv 3 1 1", "conv 65536 65536 3"},
-        {"turn 4 1 1", "turn 3 1 1"},
-        {TURN, "max_pool 4 1 1 0 0 0 0 0 0 0 0 0"},
-        {TURN, "group_norm 4 1 1 0 0 0 0 0 0 0 0 0"},
-        {TURN, "lstm 4 1 1 0 0 0 0 0 0 0 4294967295 0"},
-        /* numbers that are none, too many, or too few */
-        {"conv 3", "conv 4294967299"},
-        {"conv 3", "conv -3"},
-        {"conv 3", "conv +3"},
-        {"conv 3", "conv 03"},
-        {"conv 3", "conv  3"},
-        {CONV, CONV " 0"},
-        {CONV, "conv 3 1 1 1 1 1 1 0 0 1 0"},
-        {TURN, "turn 4 1 1 0 0 0 0 0 0 0 0 2"},
-        {TURN "\\n", TURN},
-        {"\\ndense", "\\ndense 1"},
-        /* too many lines, or too few */
-        {"\\ndense", ""},
-        {"\\ndense", "\\ndense\\ndense"},
-        {CONV "\\n", ""},
-        {CONV "\\n" TURN "\\n", ""},
-        {CONV "\\n" TURN "\\ndense\\n", ""},
-        {CONV "\\n" TURN, "dense\\ndense"},
-    };
     struct buf other;
 
     (void)state;

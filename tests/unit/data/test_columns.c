@@ -17,10 +17,9 @@ enum { TEXT_MAX = 4096 };
 
 /* "0 1 2|7" for three columns of the first party and one of the second; the error's words on
  * refusal. */
-static const char *assigned(const char *spec, uint32_t parties, uint32_t features)
+static const char *assigned_of(struct columns_want want)
 {
     static char text[TEXT_MAX];
-    struct columns_want want = {.spec = spec, .parties = parties, .features = features};
     struct error err = {0};
     struct columns c;
     size_t n = 0;
@@ -39,6 +38,35 @@ static const char *assigned(const char *spec, uint32_t parties, uint32_t feature
                                   : p > 0        ? "|"
                                                  : "",
                                   c.column[i]);
+    columns_deinit(&c);
+    return text;
+}
+
+static const char *assigned(const char *spec, uint32_t parties, uint32_t features)
+{
+    return assigned_of(
+        (struct columns_want){.spec = spec, .parties = parties, .features = features});
+}
+
+/* "3x2x1 3x2x2": the shape of each party's columns, - where there is none. */
+static const char *shapes(struct columns_want want)
+{
+    static char text[TEXT_MAX];
+    struct plan_widths shape;
+    struct error err = {0};
+    struct columns c;
+    size_t n = 0;
+
+    assert_int_equal(columns_assign(&c, &want, &err), STATUS_OK);
+    for (uint32_t p = 0; p < c.parties; p++) {
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s", p > 0 ? " " : "");
+        if (!columns_shape(&c, p, &shape))
+            n += (size_t)snprintf(text + n, sizeof text - n, "-");
+        else
+            for (size_t i = 0; i < shape.n; i++)
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s%u", i > 0 ? "x" : "",
+                                      shape.width[i]);
+    }
     columns_deinit(&c);
     return text;
 }
@@ -87,7 +115,7 @@ static void test_columns_refuse_a_list_with_its_reason(void **state)
 
 static void test_columns_cut_an_image_in_blocks(void **state)
 {
-    const struct columns_want wide = {.spec = "grid:1x2", .features = 6, .height = 2, .width = 3};
+    const struct columns_want wide = {.spec = "grid:1x2", .features = 6, .shape = {3, {1, 2, 3}}};
     struct error err = {0};
     struct columns c;
 
@@ -105,6 +133,69 @@ static void test_columns_cut_an_image_in_blocks(void **state)
     assert_non_null(strstr(assigned("grid:2", 0, 16), "expected grid:RxC"));
     assert_non_null(strstr(assigned("grid:2x2x2", 0, 16), "expected grid:RxC"));
     assert_non_null(strstr(assigned("grid:0x2", 0, 16), "expected grid:RxC"));
+}
+
+/* 2 x 2 x 3 of two channels, and 3 steps of 4 channels. */
+static const struct columns_want COLOUR = {.features = 12, .shape = {3, {2, 2, 3}}};
+static const struct columns_want STEPS = {.features = 12, .shape = {2, {3, 4}}};
+
+static struct columns_want cut(struct columns_want want, const char *spec, uint32_t parties)
+{
+    want.spec = spec;
+    want.parties = parties;
+    return want;
+}
+
+static void test_columns_cut_every_channel_of_an_image_alike(void **state)
+{
+    (void)state;
+    assert_string_equal(assigned_of(cut(COLOUR, "grid:1x2", 0)), "0 1 3 4 6 7 9 10|2 5 8 11");
+    assert_string_equal(assigned_of(cut(COLOUR, NULL, 2)), "0 1 3 4 6 7 9 10|2 5 8 11");
+    assert_string_equal(assigned_of(cut(COLOUR, "grid:2x1", 0)), "0 1 2 6 7 8|3 4 5 9 10 11");
+    assert_string_equal(assigned_of(cut(COLOUR, NULL, 4)),
+                        "columns grid:1x4: the image has only 2 x 3 pixels");
+    assert_string_equal(assigned_of(cut(COLOUR, "channels:1,0", 0)), "6 7 8 9 10 11|0 1 2 3 4 5");
+}
+
+static void test_columns_cut_a_series_by_channels(void **state)
+{
+    static const char *const bad[][2] = {
+        {"channels:", "a channel number from 0 is missing"},
+        {"channels:0,", "a channel number from 0 is missing"},
+        {"channels:0+,1", "a channel number from 0 is missing"},
+        {"channels:0-", "a range has no end, or runs backwards"},
+        {"channels:2-1", "a range has no end, or runs backwards"},
+        {"channels:0 1", "expected '+', '-' or ',' behind a channel's number"},
+        {"channels:0-4", "channel 4, but there are 0 to 3"},
+        {"channels:0,0", "column 1 is given twice"},
+    };
+
+    (void)state;
+    assert_string_equal(assigned_of(cut(STEPS, "channels:0-1,2-3", 0)),
+                        "0 1 4 5 8 9|2 3 6 7 10 11");
+    assert_string_equal(assigned_of(cut(STEPS, "channels:3+0,1", 0)), "3 0 7 4 11 8|1 5 9");
+    assert_string_equal(assigned_of(cut(STEPS, "grid:1x2", 0)), "0 1 4 5 8 9|2 3 6 7 10 11");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_non_null(strstr(assigned_of(cut(STEPS, bad[i][0], 0)), bad[i][1]));
+    assert_non_null(strstr(assigned("channels:0", 0, 12), "no series and no image"));
+}
+
+static void test_columns_with_sides_have_a_shape(void **state)
+{
+    (void)state;
+    assert_string_equal(shapes(cut(COLOUR, "grid:1x2", 0)), "2x2x2 2x2x1");
+    assert_string_equal(shapes(cut(COLOUR, "grid:2x3", 0)), "2x1x1 2x1x1 2x1x1 2x1x1 2x1x1 2x1x1");
+    assert_string_equal(shapes(cut(COLOUR, "channels:0-1", 0)), "2x2x3");
+    assert_string_equal(shapes(cut(COLOUR, "1-6,7-9,10-11", 0)), "1x2x3 1x1x3 1x1x2");
+    assert_string_equal(shapes(cut(COLOUR, "1-5,6+9", 0)), "- -");
+    assert_string_equal(shapes(cut(COLOUR, "6+12", 0)), "2x1x1");
+    assert_string_equal(shapes(cut(STEPS, "channels:3+0,1", 0)), "3x2 3x1");
+    assert_string_equal(shapes(cut(STEPS, "grid:1x2", 0)), "1x3x2 1x3x2");
+    assert_string_equal(shapes(cut(STEPS, NULL, 3)), "1x4 1x4 1x4");
+    assert_string_equal(shapes(cut(STEPS, NULL, 2)), "- -");
+    assert_string_equal(shapes((struct columns_want){.spec = "grid:1x2", .features = 16}),
+                        "1x4x2 1x4x2");
+    assert_string_equal(shapes((struct columns_want){.parties = 2, .features = 16}), "- -");
 }
 
 static void test_columns_end_at_the_largest_federation(void **state)
@@ -145,6 +236,9 @@ int main(void)
         cmocka_unit_test(test_columns_follow_a_list),
         cmocka_unit_test(test_columns_refuse_a_list_with_its_reason),
         cmocka_unit_test(test_columns_cut_an_image_in_blocks),
+        cmocka_unit_test(test_columns_cut_every_channel_of_an_image_alike),
+        cmocka_unit_test(test_columns_cut_a_series_by_channels),
+        cmocka_unit_test(test_columns_with_sides_have_a_shape),
         cmocka_unit_test(test_columns_end_at_the_largest_federation),
         cmocka_unit_test(test_columns_survive_each_failing_allocation),
     };

@@ -28,7 +28,7 @@ static enum status read_bytes(struct table *t, const void *bytes, size_t n,
                               const struct table_want *want)
 {
     err = (struct error){0};
-    return idx_read(t, scratch_write("t.idx", bytes, n), want, &err);
+    return array_read(t, scratch_write("t.idx", bytes, n), &IDX_FORMAT, want, &err);
 }
 
 static const char *said(void)
@@ -76,9 +76,9 @@ static void test_images_are_read_as_fractions_of_255(void **unused)
     assert_int_equal(read_bytes(&t, IMAGES, sizeof IMAGES, &FEATURES), STATUS_OK);
     check_images(&t);
     table_deinit(&t);
-    assert_int_equal(
-        idx_read(&t, scratch_write_gzip("t.idx.gz", IMAGES, sizeof IMAGES), &FEATURES, &err),
-        STATUS_OK);
+    assert_int_equal(array_read(&t, scratch_write_gzip("t.idx.gz", IMAGES, sizeof IMAGES),
+                                &IDX_FORMAT, &FEATURES, &err),
+                     STATUS_OK);
     check_images(&t);
     table_deinit(&t);
 }

@@ -39,7 +39,7 @@ static size_t make(const char *dict, const void *bytes, size_t n)
 static enum status read_file(struct table *t, size_t n, const struct table_want *want)
 {
     err = (struct error){0};
-    return npy_read(t, scratch_write("t.npy", file, n), want, &err);
+    return array_read(t, scratch_write("t.npy", file, n), &NPY_FORMAT, want, &err);
 }
 
 static void refused(size_t n, const char *expected)
@@ -148,17 +148,19 @@ static void test_other_arrays_are_refused_by_what_they_are(void **state)
             "t.npy: elements that are no little-endian float32, float64 or whole numbers");
     refused(make("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "", 0),
             "t.npy: an array in Fortran order: save numpy.ascontiguousarray of it");
-    refused(make(DICT("<f4", "()"), "", 0), "t.npy: an array of no or more than two dimensions");
-    refused(make(DICT("<f4", "(1, 1, 1)"), "", 0),
-            "t.npy: an array of no or more than two dimensions");
+    refused(make(DICT("<f4", "()"), "", 0), "t.npy: an array of no or more than eight dimensions");
+    refused(make(DICT("<f4", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "", 0),
+            "t.npy: an array of no or more than eight dimensions");
     refused(make(DICT("<f4", "(-1, 1)"), "", 0),
-            "t.npy: an array of no or more than two dimensions");
+            "t.npy: an array of no or more than eight dimensions");
     refused(make(DICT("<f4", "(0, 1)"), "", 0), "t.npy: a dimension of 0");
     refused(make(DICT("<f4", "(100000001, 1)"), "", 0), "t.npy: too large a table");
     refused(make(DICT("<f4", "(1, 65537)"), "", 0), "t.npy: too large a table");
     refused(make(DICT("<f4", "(99999999, 65536)"), "", 0), "t.npy: too large a table");
+    refused(make(DICT("<f4", "(1, 256, 257)"), "", 0), "t.npy: too large a table");
+    refused(make(DICT("<f4", "(1, 2, 0)"), "", 0), "t.npy: a dimension of 0");
     refused(make(DICT("<f4", "(999999999999999999999, 1)"), "", 0),
-            "t.npy: an array of no or more than two dimensions");
+            "t.npy: an array of no or more than eight dimensions");
     refused(make(DICT("<f4", "(1,)"), "", 0),
             "t.npy: one .npy dimension: a label file, not features");
 }
@@ -207,16 +209,26 @@ static void test_what_is_no_number_has_its_place(void **state)
 
 static void test_a_header_that_is_written_is_read(void **state)
 {
-    const struct npy a = {'u', 1, 2, {99999999, 80}};
-    struct npy back;
-    char text[NPY_TEXT_MAX];
-    const size_t n = npy_header(text, &a);
-    const char *reason;
+    static const struct array some[] = {
+        {'u', 1, 2, {99999999, 80}, 80},
+        {'f', 4, 1, {7}, 1},
+        {'i', 8, 8, {3, 2, 4, 2, 4, 2, 4, 128}, 65536},
+    };
 
     (void)state;
-    assert_int_equal(n % 64, 0);
-    assert_true(npy_parse(&back, text + 10, n - 10, &reason));
-    assert_true(back.kind == 'u' && back.element == 1 && back.dims == 2 && back.dim[0] == 99999999);
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        const struct array *a = &some[i];
+        struct array back;
+        char text[NPY_TEXT_MAX];
+        const size_t n = npy_header(text, a);
+        const char *reason;
+
+        assert_int_equal(n % 64, 0);
+        assert_true(npy_parse(&back, text + 10, n - 10, &reason));
+        assert_true(back.kind == a->kind && back.element == a->element && back.rank == a->rank);
+        assert_memory_equal(back.dim, a->dim, a->rank * sizeof *a->dim);
+        assert_int_equal(back.columns, a->columns);
+    }
 }
 
 int main(void)

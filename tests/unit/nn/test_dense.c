@@ -59,7 +59,7 @@ static void test_backward_is_x_dy_and_dy_w(void **state)
     (void)state;
     start(&s);
     DENSE_LAYER.forward(&s.l, s.x, ROWS);
-    DENSE_LAYER.delta(&s.l, false, s.dx, ROWS);
+    DENSE_LAYER.delta(&s.l, s.dx, ROWS);
     DENSE_LAYER.gradients(&s.l, ROWS);
     for (size_t i = 0; i < IN; i++)
         for (size_t j = 0; j < OUT; j++) {
@@ -94,10 +94,10 @@ static void test_without_dx_the_other_gradients_are_the_same(void **state)
     start(&s);
     start(&t);
     DENSE_LAYER.forward(&s.l, s.x, ROWS);
-    DENSE_LAYER.delta(&s.l, false, s.dx, ROWS);
+    DENSE_LAYER.delta(&s.l, s.dx, ROWS);
     DENSE_LAYER.gradients(&s.l, ROWS);
     DENSE_LAYER.forward(&t.l, t.x, ROWS);
-    DENSE_LAYER.delta(&t.l, false, NULL, ROWS);
+    DENSE_LAYER.delta(&t.l, NULL, ROWS);
     DENSE_LAYER.gradients(&t.l, ROWS);
     assert_memory_equal(s.dw, t.dw, sizeof s.dw);
     assert_memory_equal(s.db, t.db, sizeof s.db);

@@ -8,8 +8,10 @@
 
 #include "common/base/mem.h"
 #include "common/nn/backward.h"
+#include "common/nn/dpsum.h"
 #include "tests/unit/nn/sample.h"
 
+#include <math.h>
 #include <string.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,9 +19,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { ROWS = 4, VALUES_MAX = 256, PARAMS_MAX = 512 };
+enum { ROWS = 4, VALUES_MAX = 256, PARAMS_MAX = 512, DOUBLES_MAX = 8192 };
 
 #define SHAPE(c, h, w) .shape = {c, h, w}
+#define ADD(summand)                                                                               \
+    {                                                                                              \
+        .kind = NN_ADD, .beside = summand                                                          \
+    }
 #define WINDOW(size, stride, padding) .window = {{size, size}, {stride, stride}, {padding, padding}}
 #define IMAGE(of, activation, in, out, ...)                                                        \
     {                                                                                              \
@@ -28,7 +34,7 @@ enum { ROWS = 4, VALUES_MAX = 256, PARAMS_MAX = 512 };
         }                                                                                          \
     }
 
-/* A net of one layer, and what it is tried on. */
+/* A net whose last layer is of this kind; most have no other. */
 struct sample {
     const char *name;
     struct nn_spec spec;
@@ -54,8 +60,19 @@ static const struct sample SAMPLES[] = {
      IMAGE(GROUP_NORM, NONE, 3 * 4 * 6, 3 * 4 * 6, SHAPE(6, 3, 4), .groups = 3, .degree = 0)},
     {"group_norm",
      IMAGE(GROUP_NORM, TANH, 2 * 2 * 4, 2 * 2 * 4, SHAPE(4, 2, 2), .groups = 1, .degree = 0)},
+    {"batch_norm", IMAGE(BATCH_NORM, NONE, 3 * 2 * 4, 3 * 2 * 4, SHAPE(4, 3, 2))},
+    {"batch_norm", IMAGE(BATCH_NORM, SIGMOID, 5, 5, SHAPE(5, 1, 1))},
     {"lstm", IMAGE(LSTM, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
     {"lstm", IMAGE(LSTM, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
+    {"gru", IMAGE(GRU, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},
+    {"gru", IMAGE(GRU, NONE, 4 * 2, 4 * 3, SHAPE(2, 1, 4), .units = 3)},
+    {"add", {.layers = 2, .width = {4, 4, 4}, .out_scale = 1, .layer = {{0}, ADD(1)}}},
+    {"add",
+     {.layers = 4,
+      .width = {4, 3, 2, 2, 2},
+      .act = {NN_ACT_TANH, NN_ACT_NONE, NN_ACT_TANH, NN_ACT_SIGMOID},
+      .out_scale = 1.5F,
+      .layer = {{0}, {0}, {.back = 2}, ADD(1)}}},
     {"activation", IMAGE(ACTIVATION, SIGMOID, 7, 7, .degree = 0)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = true)},
     {"turn", IMAGE(TURN, NONE, 3 * 2 * 5, 3 * 2 * 5, SHAPE(5, 3, 2), .flattens = false)},
@@ -75,6 +92,18 @@ struct trial {
     float x[ROWS * VALUES_MAX], dy[ROWS * VALUES_MAX], dx[ROWS * VALUES_MAX], p[PARAMS_MAX];
 };
 
+/* The layer that the sample is of. */
+static const struct nn_layer *layer(const struct trial *t)
+{
+    return &t->net.layer[t->net.spec.layers - 1];
+}
+
+/* But for running moments, which are the last parameters of its only layer. */
+static size_t trained(const struct trial *t)
+{
+    return t->params - (nn_layer_params(layer(t)) - layer(t)->trained);
+}
+
 static void open_trial(struct trial *t, const struct sample *of)
 {
     struct nn_spec spec = of->spec;
@@ -85,7 +114,7 @@ static void open_trial(struct trial *t, const struct sample *of)
     assert_int_equal(arena_init(&t->arena, nn_net_bytes(&spec)), STATUS_OK);
     assert_int_equal(nn_net_init(&t->net, &spec, &t->arena), STATUS_OK);
     t->in = spec.width[0];
-    t->out = spec.width[1];
+    t->out = spec.width[spec.layers];
     t->params = nn_spec_params(&spec);
     assert_true(t->in <= VALUES_MAX && t->out <= VALUES_MAX && t->params <= PARAMS_MAX);
     sample_fill(t->x, ROWS * t->in, 1.0F, &seed);
@@ -97,6 +126,8 @@ static void open_trial(struct trial *t, const struct sample *of)
             (float)(i % (spec.embedded.of[i % spec.embedded.n].levels + 1));
     sample_fill(t->dy, ROWS * t->out, 1.0F, &seed);
     sample_fill(t->p, t->params, 0.7F, &seed);
+    for (size_t i = trained(t); i < t->params; i++) /* variances are not negative */
+        t->p[i] = 0.1F + fabsf(t->p[i]);
     nn_net_set_params(&t->net, t->p);
 }
 
@@ -105,21 +136,24 @@ static void close_trial(struct trial *t)
     arena_deinit(&t->arena);
 }
 
-static const struct nn_layer *layer(const struct trial *t)
+static void copy_gradients(const struct trial *t, float *out)
 {
-    return &t->net.layer[0];
+    for (size_t i = 0; i < t->net.spec.layers; i++) {
+        memcpy(out, t->net.layer[i].dw, nn_layer_params(&t->net.layer[i]) * sizeof *out);
+        out += nn_layer_params(&t->net.layer[i]);
+    }
 }
 
 static void backward(struct trial *t, uint32_t rows)
 {
-    nn_net_forward(&t->net, t->x, rows);
+    nn_net_forward_masked(&t->net, t->x, rows);
     nn_net_backward(&t->net, layer(t)->kind->no_dx ? NULL : t->dx, t->dy);
 }
 
 /* <dy, y> */
 static double loss(struct trial *t)
 {
-    const float *y = nn_net_forward(&t->net, t->x, ROWS);
+    const float *y = nn_net_forward_masked(&t->net, t->x, ROWS);
     double sum = 0;
 
     for (size_t i = 0; i < ROWS * t->out; i++)
@@ -150,10 +184,10 @@ static void test_each_kind_has_a_sample_and_its_own_name(void **state)
 
     (void)state;
     for (size_t s = 0; s < SAMPLES_N; s++) {
-        const enum nn_kind kind = SAMPLES[s].spec.layer[0].kind;
+        const enum nn_kind kind = SAMPLES[s].spec.layer[SAMPLES[s].spec.layers - 1].kind;
 
         assert_string_equal(layer_kind(kind)->name, SAMPLES[s].name);
-        assert_true(layer_kind(kind)->fits(&SAMPLES[s].spec, 0));
+        assert_true(nn_spec_fits(&SAMPLES[s].spec));
         seen[kind] = true;
     }
     for (size_t k = 0; k < NN_KINDS; k++)
@@ -169,9 +203,9 @@ static void test_backward_is_the_gradient_of_forward(void **state)
 
         open_trial(&t, &SAMPLES[s]);
         backward(&t, ROWS);
-        memcpy(gradients, layer(&t)->dw, t.params * sizeof *gradients);
+        copy_gradients(&t, gradients);
         memcpy(dx, t.dx, sizeof dx);
-        for (size_t i = 0; i < t.params; i++)
+        for (size_t i = 0; i < trained(&t); i++)
             assert_true(sample_close((double)gradients[i], difference(&t, &t.p[i]), 2e-3, 2e-3));
         for (size_t i = 0; i < ROWS * t.in && !layer(&t)->kind->no_dx; i++)
             assert_true(sample_close((double)dx[i], difference(&t, &t.x[i]), 2e-3, 2e-3));
@@ -179,54 +213,113 @@ static void test_backward_is_the_gradient_of_forward(void **state)
     }
 }
 
-/* Which dp rests on (dpsgd.h). */
+/* Row 0 makes way for the next one. */
+static void drop_row(struct trial *t)
+{
+    memmove(t->x, t->x + t->in, t->in * (ROWS - 1) * sizeof *t->x);
+    memmove(t->dy, t->dy + t->out, t->out * (ROWS - 1) * sizeof *t->dy);
+}
+
+/* Which dp rests on (dpsgd.h): each row's norm, and what is added of it, are those of a batch of
+ * that row alone. */
 static void test_the_norm_of_a_row_is_that_of_its_own_gradient(void **state)
 {
+    static const double factor[ROWS] = {1, 0.25, 0, 0.75};
+
     (void)state;
     for (size_t s = 0; s < SAMPLES_N; s++) {
-        double norm[ROWS];
+        double memory[DOUBLES_MAX], norm[ROWS], want[PARAMS_MAX] = {0};
+        struct dpsum sum;
         struct trial t;
 
-        if (layer_without_norm(&SAMPLES[s].spec) != NULL)
+        if (layer_that_mixes(&SAMPLES[s].spec) != NULL)
             continue;
         open_trial(&t, &SAMPLES[s]);
-        if (t.params == 0) {
-            close_trial(&t);
-            continue;
-        }
-        backward(&t, ROWS);
-        for (size_t r = 0; r < ROWS; r++)
-            norm[r] = layer(&t)->kind->norm2(layer(&t), r);
+        assert_true(dpsum_doubles(&t.net.spec) <= DOUBLES_MAX);
+        dpsum_init(&sum, &t.net.spec, memory);
+        nn_net_forward_masked(&t.net, t.x, ROWS);
+        backward_deltas(&t.net, NULL, t.dy);
+        dpsum_begin(&sum);
         for (size_t r = 0; r < ROWS; r++) {
+            norm[r] = dpsum_norm2(&sum, &t.net, r);
+            dpsum_add_row(&sum, &t.net, factor[r]);
+        }
+        dpsum_add(&sum, &t.net, factor);
+        for (size_t r = 0; r < ROWS; r++, drop_row(&t)) {
+            float gradients[PARAMS_MAX];
             double own = 0;
 
-            memmove(t.x, t.x + (r > 0 ? t.in : 0), t.in * (ROWS - r) * sizeof *t.x);
-            memmove(t.dy, t.dy + (r > 0 ? t.out : 0), t.out * (ROWS - r) * sizeof *t.dy);
             backward(&t, 1);
-            for (size_t i = 0; i < t.params; i++)
-                own += (double)layer(&t)->dw[i] * (double)layer(&t)->dw[i];
+            copy_gradients(&t, gradients);
+            for (size_t i = 0; i < t.params; i++) {
+                own += (double)gradients[i] * (double)gradients[i];
+                want[i] += factor[r] * (double)gradients[i];
+            }
             assert_true(sample_close(norm[r], own, 1e-5, 1e-9));
         }
+        for (size_t i = 0; i < t.params; i++)
+            assert_true(sample_close(sum.sum[i], want[i], 1e-5, 1e-6));
         close_trial(&t);
     }
 }
 
-/* A batch mixes nothing: or one record would be in what is released of another. */
+/* Which rows of a batch give something else when row 2 changes. */
+static void assert_changed(struct trial *t,
+                           const float *(*forward)(struct nn_net *, const float *, uint32_t),
+                           bool others)
+{
+    float y[ROWS * VALUES_MAX], x[ROWS * VALUES_MAX];
+
+    memcpy(x, t->x, sizeof x);
+    memcpy(y, forward(&t->net, t->x, ROWS), ROWS * t->out * sizeof *y);
+    for (size_t i = 0; i < t->in; i++)
+        t->x[2 * t->in + i] += 0.5F;
+    forward(&t->net, t->x, ROWS);
+    for (size_t r = 0; r < ROWS; r++)
+        assert_true((memcmp(y + r * t->out, layer(t)->y + r * t->out, t->out * sizeof *y) != 0) ==
+                    (r == 2 || others));
+    memcpy(t->x, x, sizeof x);
+}
+
+/* A batch mixes nothing, or one record would be in what is released of another; but where a kind
+ * says so, and then in steps alone. */
 static void test_what_a_row_gives_hangs_on_that_row_alone(void **state)
 {
     (void)state;
     for (size_t s = 0; s < SAMPLES_N; s++) {
-        float y[ROWS * VALUES_MAX];
         struct trial t;
 
         open_trial(&t, &SAMPLES[s]);
-        memcpy(y, nn_net_forward(&t.net, t.x, ROWS), ROWS * t.out * sizeof *y);
-        for (size_t i = 0; i < t.in; i++)
-            t.x[2 * t.in + i] += 0.5F;
+        assert_changed(&t, nn_net_forward, false);
+        assert_changed(&t, nn_net_forward_masked, layer(&t)->kind->mixes);
+        assert_int_equal(layer(&t)->kind->mixes, layer_that_mixes(&t.net.spec) != NULL);
+        close_trial(&t);
+    }
+}
+
+/* What no optimiser steps has no decay either, and goes nowhere without a batch. */
+static void test_running_parameters_follow_batches_alone(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SAMPLES_N; s++) {
+        float before[PARAMS_MAX];
+        struct trial t;
+        size_t n;
+
+        open_trial(&t, &SAMPLES[s]);
+        n = trained(&t);
+        t.net.spec.weight_decay = 0.5F;
+        nn_net_copy_params(&t.net, before);
         nn_net_forward(&t.net, t.x, ROWS);
-        for (size_t r = 0; r < ROWS; r++)
-            assert_true((memcmp(y + r * t.out, layer(&t)->y + r * t.out, t.out * sizeof *y) == 0) ==
-                        (r != 2));
+        nn_net_backward(&t.net, NULL, t.dy);
+        nn_net_step(&t.net, 0.1F);
+        nn_net_copy_params(&t.net, t.p);
+        assert_memory_equal(before + n, t.p + n, (t.params - n) * sizeof *before);
+        backward(&t, ROWS);
+        nn_net_step(&t.net, 0.1F);
+        nn_net_copy_params(&t.net, t.p);
+        for (size_t i = n; i < t.params; i++)
+            assert_true(before[i] < t.p[i] || before[i] > t.p[i]);
         close_trial(&t);
     }
 }
@@ -252,7 +345,7 @@ static void test_its_tensors_are_all_of_its_parameters_in_order(void **state)
             assert_int_equal(count, one.count);
             at += one.count;
         }
-        assert_int_equal(at, t.params);
+        assert_int_equal(at, nn_layer_params(l));
         close_trial(&t);
     }
 }
@@ -264,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_backward_is_the_gradient_of_forward),
         cmocka_unit_test(test_the_norm_of_a_row_is_that_of_its_own_gradient),
         cmocka_unit_test(test_what_a_row_gives_hangs_on_that_row_alone),
+        cmocka_unit_test(test_running_parameters_follow_batches_alone),
         cmocka_unit_test(test_its_tensors_are_all_of_its_parameters_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,7 @@ static void train(const char *name, const struct nn_spec *spec)
     assert_int_equal(sample_floats(losses, STEPS, json_object_get(t.of, "losses")), STEPS);
     assert_near(nn_net_forward(&t.net, t.x, ROWS), t.y, values);
     for (size_t step = 0; step < STEPS; step++) {
-        const float *y = nn_net_forward(&t.net, t.x, ROWS);
+        const float *y = nn_net_forward_masked(&t.net, t.x, ROWS);
         double loss = 0;
 
         for (size_t i = 0; i < values; i++) {
@@ -201,16 +201,75 @@ static void train(const char *name, const struct nn_spec *spec)
             assert_weights(&t, "one");
     }
     assert_weights(&t, "ten");
+    sample_floats(t.y, VALUES_MAX, json_object_get(t.of, "shown"));
+    assert_near(nn_net_forward(&t.net, t.x, ROWS), t.y, values);
     close_trial(&t);
 }
 
-static struct nn_spec memories(void)
+static struct nn_spec memories(enum nn_kind kind)
 {
     struct nn_spec s = {.layers = 3, .width = {18, 24, 5, 2}, .out_scale = 1, .rows_max = ROWS};
 
-    s.layer[0] = (struct nn_layer_spec){.kind = NN_LSTM, .shape = {3, 1, 6}, .units = 4};
-    s.layer[1] = (struct nn_layer_spec){.kind = NN_LSTM, .shape = {4, 1, 6}, .units = 5};
+    s.layer[0] = (struct nn_layer_spec){.kind = kind, .shape = {3, 1, 6}, .units = 4};
+    s.layer[1] = (struct nn_layer_spec){.kind = kind, .shape = {4, 1, 6}, .units = 5};
     return s;
+}
+
+/* Two blocks: around the first what came in, around the second a way of its own. */
+static struct nn_spec blocks(void)
+{
+    struct nn_spec s = {.layers = 12,
+                        .width = {24, 48, 48, 48, 48, 24, 24, 24, 24, 24, 24, 24, 2},
+                        .act = {NN_ACT_RELU, 0, 0, NN_ACT_TANH, 0, NN_ACT_RELU},
+                        .out_scale = 1,
+                        .rows_max = ROWS};
+    const struct nn_layer_spec conv = {
+        .kind = NN_CONV, .shape = {2, 6, 4}, .window = WINDOW(3, 1, 1), .groups = 1, .bare = 1};
+
+    s.layer[0] = s.layer[1] = s.layer[4] = s.layer[6] = s.layer[7] = conv;
+    s.layer[0].shape.channels = 1;
+    s.layer[0].bare = 0;
+    s.layer[2] = (struct nn_layer_spec){.kind = NN_GROUP_NORM, .shape = {2, 6, 4}, .groups = 1};
+    s.layer[3] = (struct nn_layer_spec){.kind = NN_ADD, .beside = 2};
+    s.layer[4].window.stride[0] = s.layer[4].window.stride[1] = 2;
+    s.layer[5] = (struct nn_layer_spec){.kind = NN_GROUP_NORM, .shape = {4, 3, 2}, .groups = 2};
+    s.layer[6].shape = (struct nn_shape){4, 3, 2};
+    s.layer[6].bare = 0;
+    s.layer[7].window = (struct nn_window)WINDOW(1, 2, 0);
+    s.layer[7].back = 3;
+    s.layer[8] = (struct nn_layer_spec){.kind = NN_GROUP_NORM, .shape = {4, 3, 2}, .groups = 4};
+    s.layer[9] = (struct nn_layer_spec){.kind = NN_ADD, .beside = 2};
+    s.layer[10] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {4, 3, 2}, .flattens = true};
+    s.act[11] = NN_ACT_TANH;
+    return s;
+}
+
+static struct nn_spec batches(void)
+{
+    struct nn_spec s = {.layers = 7,
+                        .width = {24, 24, 48, 48, 12, 12, 12, 2},
+                        .act = {0, 0, NN_ACT_RELU, 0, NN_ACT_TANH, 0, NN_ACT_TANH},
+                        .out_scale = 1,
+                        .rows_max = ROWS};
+
+    s.layer[0] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {2, 4, 3}};
+    s.layer[1] = (struct nn_layer_spec){
+        .kind = NN_CONV, .shape = {2, 4, 3}, .window = WINDOW(3, 1, 1), .groups = 1, .bare = 1};
+    s.layer[2] = (struct nn_layer_spec){.kind = NN_BATCH_NORM, .shape = {4, 4, 3}};
+    s.layer[3] = (struct nn_layer_spec){
+        .kind = NN_CONV, .shape = {4, 4, 3}, .window = WINDOW(3, 2, 1), .groups = 1};
+    s.layer[4] = (struct nn_layer_spec){.kind = NN_BATCH_NORM, .shape = {3, 2, 2}};
+    s.layer[5] = (struct nn_layer_spec){.kind = NN_TURN, .shape = {3, 2, 2}, .flattens = true};
+    return s;
+}
+
+/* In evaluation, too: before the steps and after them. */
+static void test_a_net_of_batches_is_that_of_pytorch(void **state)
+{
+    const struct nn_spec spec = batches();
+
+    (void)state;
+    train("batch", &spec);
 }
 
 static void test_a_net_of_images_is_that_of_pytorch(void **state)
@@ -231,13 +290,22 @@ static void test_a_net_of_series_is_that_of_pytorch(void **state)
     train("series", &spec);
 }
 
+static void test_a_net_of_blocks_is_that_of_pytorch(void **state)
+{
+    const struct nn_spec spec = blocks();
+
+    (void)state;
+    train("blocks", &spec);
+}
+
 static void test_a_net_of_memories_is_that_of_pytorch(void **state)
 {
-    const struct nn_spec spec = memories();
+    const struct nn_spec spec = memories(NN_LSTM), gated = memories(NN_GRU);
 
     (void)state;
     run("memory", &spec);
     train("memory", &spec);
+    train("gated", &gated);
 }
 
 /* A file that PyTorch could not have written for it. */
@@ -265,6 +333,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_net_of_images_is_that_of_pytorch),
         cmocka_unit_test(test_a_net_of_series_is_that_of_pytorch),
+        cmocka_unit_test(test_a_net_of_batches_is_that_of_pytorch),
+        cmocka_unit_test(test_a_net_of_blocks_is_that_of_pytorch),
         cmocka_unit_test(test_a_net_of_memories_is_that_of_pytorch),
         cmocka_unit_test(test_weights_in_another_order_are_refused),
     };

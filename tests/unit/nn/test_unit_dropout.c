@@ -218,6 +218,7 @@ static void test_gradients_of_single_records_are_cut_with_masks_on(void **state)
         double one[ROWS] = {0}, norm = 0;
 
         one[r] = factor[r];
+        dpsum_begin(&s);
         dpsum_add(&s, &f.net, one);
         for (size_t k = 0; k < s.params; k++)
             norm += s.sum[k] * s.sum[k];
