@@ -82,7 +82,7 @@ expect 0 'Conv .*InstanceNormalization .*MaxPool .*AveragePool' 'and says what i
 
 # --- weights are for no other layers ---
 
-package=$(find "$PWD/deep/party-1" -name model.safetensors | head -n 1)
+package=$(find "$PWD/deep/party-1/models" -name model.safetensors)
 others=$(echo "$layers" | sed 's/relu/tanh/')
 # shellcheck disable=SC2086 # words
 expect 2 'model.load: its layers, or their activations, are others' 'a package of other activations' \

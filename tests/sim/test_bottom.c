@@ -220,14 +220,14 @@ static void test_dp_takes_every_layer_but_those_that_mix_rows(void **state)
     static const struct plan_widths image = {3, {1, 4, 4}}, series = {2, {4, 4}};
     static const struct {
         const struct plan_widths *shape;
-        const char *item[4];
+        const char *item[6];
         bool takes;
     } lists[] = {
         {&image, {"16", NULL}, true},
         {&image, {"relu", "16", NULL}, true},
         {&image, {"maxpool 2", "flatten", NULL}, true},
         {&image, {"avgpool 2", "flatten", "8", NULL}, true},
-        {&image, {"residual", "16", "add", NULL}, true},
+        {&image, {"flatten", "residual", "16", "add", NULL}, true},
         {&image, {"conv2d out=2 kernel=1", "flatten", NULL}, true},
         {&image, {"groupnorm 1", "flatten", NULL}, true},
         {&series, {"conv1d out=2 kernel=1", "flatten", NULL}, true},

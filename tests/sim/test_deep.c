@@ -45,7 +45,7 @@ static const struct {
     {"data.shape=[8,3]",
      "model.layers=[{conv1d: {out: 4, kernel: 3}}, {groupnorm: 2}, relu, {gru: {units: 2, whole: "
      "1}}, "
-     "flatten]",
+     "flatten, 4]",
      {"protocol.aggregation=clear", "protocol.encoding=topk", "protocol.local_view=refreshed",
       "protocol.local_iterations=2"}},
 };
