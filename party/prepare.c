@@ -311,11 +311,10 @@ static enum status load_schema(struct party_inputs *in, struct error *err)
     if (s != STATUS_OK)
         return error_wrap(err, "data.schema");
     for (size_t i = 0; i < in->schema.n; i++) {
+        embeds = embeds || in->schema.column[i].embedded;
         if (strcmp(in->schema.column[i].name, c->group) == 0 ||
             strcmp(in->schema.column[i].name, c->time) == 0)
             in->schema.column[i].kind = SCHEMA_IGNORED;
-        embeds = embeds ||
-                 (in->schema.column[i].kind == SCHEMA_CATEGORY && in->schema.column[i].embedded);
     }
     if (c->degree > 0 && embeds)
         return error_set(err, STATUS_CONFIG,

@@ -37,8 +37,7 @@ void server_session_play(struct server_session *s, const struct server_terms *te
 void server_session_free(struct server_session *s); /* NULL is fine */
 
 /* What a later process needs to go on from here, and back.  A new session of the same plan only:
- * STATUS_DATA when the bytes do not fit it; STATUS_CONFIG when they are of labels of other ids, or
- * by another alignment.  The head's weights are in there: seal it. */
+ * STATUS_DATA when the bytes do not fit it.  The head's weights are in there: seal it. */
 enum status server_session_save(const struct server_session *s, struct buf *out) MUST_USE;
 enum status server_session_restore(struct server_session *s, const uint8_t *bytes,
                                    size_t n) MUST_USE;

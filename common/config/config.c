@@ -225,10 +225,6 @@ static enum status check_bottom(const struct load *l, struct config_party *c, st
                            err);
     if (c->shape.n == 1 || c->shape.n > 3)
         return load_refuse(l, "data.shape", "must be [C, H, W], [T, C] or []", err);
-    if (c->degree > 0 && c->shape.n > 0)
-        return load_refuse(l, "data.shape",
-                           "a polynomial bottom (model.polynomial.degree) has none: leave this out",
-                           err);
     if (c->degree == 0 || c->layers.n == 0)
         return check_preset(l, c, err);
     return load_refuse(l, key,

@@ -311,7 +311,8 @@ enum status placed_open(struct placed *p, const char *state, const char *name, s
 {
     const enum status s = placed_open_added(p, state, name, err);
 
-    if (s == STATUS_OK && p->there == 0)
+    /* Of labelled rows a side may have none, and nobody is to see that. */
+    if (s == STATUS_OK && p->there == 0 && !p->file.labelled)
         return error_set(err, STATUS_DATA, "%s: none of its rows is here", p->file.path);
     return s;
 }

@@ -223,7 +223,7 @@ static enum status take_sums(struct replay *r)
                    trained = ledger_words_number(&r->w, most);
 
     if (!ledger_words_end(&r->w) || number >= r->l->mechanisms || e->releases > 0 ||
-        releases == 0 || most == 0 || r->record->n > 0)
+        releases == 0 || r->record->n > 0) /* most 0: they were nobody's (ledger_spare.h) */
         return wrong(r, "sums of nothing known");
     e->releases = releases;
     e->participations_max = most;

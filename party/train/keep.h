@@ -22,8 +22,6 @@ struct party_keep {
     bool awaited;            /* an offer cannot be answered before it is durable */
     bool any, final;         /* one is durable; that of the final model is made */
     uint64_t last_step, kept_step, before_step;
-    uint8_t rows[WIRE_DIGEST_BYTES];   /* ids_list() of this party's tables: a secret */
-    uint8_t schema[WIRE_DIGEST_BYTES]; /* what has made their columns: one, too */
 };
 
 void party_keep_init(struct party_keep *k);

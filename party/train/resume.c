@@ -1,10 +1,10 @@
 /* resume.c -- a session to bytes and back.
  *
- * Kept: which rows it is of and how they were prepared, the plan, how many steps are behind this
- * party, what it was shown, the bottom with its optimiser, whether the run is over, the secret
- * behind the shares of its data, which are dealt once (deal.c), and how far the ledger had come, so
- * that none that ends before it is taken for it (threats B4, F2).  Not kept: keys and masks of
- * generations.  The server sends what was broadcast since (catchup.c).
+ * Kept: the plan, how many steps are behind this party, what it was shown, the bottom with its
+ * layers and optimiser, whether the run is over, the secret behind the shares of its data, which
+ * are dealt once (deal.c), and how far the ledger had come, so that none that ends before it is
+ * taken for it (threats B4, F2).  Not kept: keys and masks of generations.  The server sends what
+ * was broadcast since (catchup.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,6 @@
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
 #include "common/daemon/package_layers.h"
-#include "common/data/schema_print.h"
-#include "common/flow/ids.h"
 #include "common/nn/state.h"
 #include "party/train/parts.h"
 #include "party/policy.h"
@@ -40,10 +38,7 @@ struct kept {
     double step_noise, reach;
     uint8_t playing[WIRE_DIGEST_BYTES], released_in[WIRE_DIGEST_BYTES];
     uint8_t trail[WIRE_DIGEST_BYTES];
-    uint8_t deal[RNG_KEY_BYTES]; /* what the shares of this party's data come from */
-    /* Which rows those of a batch are, and what has made features of their cells.  Whoever knows
-     * most of it could try the rest on these: they are nowhere but in what is sealed. */
-    uint8_t rows[WIRE_DIGEST_BYTES], schema[WIRE_DIGEST_BYTES];
+    uint8_t deal[RNG_KEY_BYTES];       /* what the shares of this party's data come from */
     uint8_t layers[WIRE_DIGEST_BYTES]; /* of the bottom, beyond how many bytes it has */
 };
 
@@ -57,8 +52,7 @@ static const struct record_field kept_field[] = {
     RECORD_FIELD(struct kept, paid.step),   RECORD_FIELD(struct kept, made),
     RECORD_FIELD(struct kept, step_noise),  RECORD_FIELD(struct kept, reach),
     RECORD_FIELD(struct kept, playing),     RECORD_FIELD(struct kept, trail),
-    RECORD_FIELD(struct kept, deal),        RECORD_FIELD(struct kept, rows),
-    RECORD_FIELD(struct kept, schema),      RECORD_FIELD(struct kept, layers),
+    RECORD_FIELD(struct kept, deal),        RECORD_FIELD(struct kept, layers),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -86,23 +80,6 @@ static void digest_layers(uint8_t out[DIGEST_BYTES], const struct nn_spec *spec)
 static bool fitted(const struct party_setup *setup)
 {
     return strcmp(setup->config->scale, "fit") == 0;
-}
-
-/* Columns, levels and what is fitted, as the text that says them; zeros where there are none. */
-static enum status digest_schema(uint8_t out[WIRE_DIGEST_BYTES], const struct schema *schema)
-{
-    struct buf text;
-    enum status s;
-
-    memset(out, 0, WIRE_DIGEST_BYTES);
-    if (schema == NULL)
-        return STATUS_OK;
-    buf_init(&text, SIZE_MAX);
-    s = schema_print(schema, &text);
-    if (s == STATUS_OK)
-        digest_sha256(out, text.data, text.len);
-    secret_buf_deinit(&text);
-    return s;
 }
 
 enum status party_train_save(const void *state, struct buf *out)
@@ -134,8 +111,6 @@ enum status party_train_save(const void *state, struct buf *out)
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     digest_layers(k.layers, &p->learner.bottom.net.spec);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
-    memcpy(k.rows, p->keep.rows, sizeof k.rows);
-    memcpy(k.schema, p->keep.schema, sizeof k.schema);
     s = record_print(out, kept_field, KEPT_FIELDS, &k);
     secret_wipe(&k, sizeof k);
     if (s == STATUS_OK)
@@ -216,15 +191,6 @@ static enum status check_kept(struct party_train *p, const struct kept *k)
         return error_set(err, STATUS_CONFIG,
                          "state: the saved bottom was made under another model.train or "
                          "data.scale; use another state directory");
-    if (memcmp(k->rows, p->keep.rows, sizeof k->rows) != 0)
-        return error_set(err, STATUS_CONFIG,
-                         "state: the saved bottom was trained on another list of ids, or by "
-                         "another alignment; put data.* back, or use another state directory");
-    if (memcmp(k->schema, p->keep.schema, sizeof k->schema) != 0)
-        return error_set(err, STATUS_CONFIG,
-                         "state: the saved bottom was trained on columns that were prepared "
-                         "otherwise (data.schema, or what is fitted by it); put them back, or use "
-                         "another state directory");
     /* Which weights were loaded and how inputs were scaled is in the bottom, whatever the
      * configuration says by now. */
     if (k->raw && !counts_raw(setup))
@@ -280,10 +246,6 @@ enum status party_restore(struct party_train *p)
     struct kept k;
     enum status s;
 
-    ids_list(p->keep.rows, setup->data.train, setup->data.test);
-    s = digest_schema(p->keep.schema, setup->data.schema);
-    if (s != STATUS_OK)
-        return error_set(p->host->error, s, "data.schema: %s", status_words(s));
     if (setup->saved.last == NULL)
         return STATUS_OK;
     if (!take_kept(&k, setup->saved.last, setup->saved.last_n))

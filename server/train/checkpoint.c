@@ -39,21 +39,6 @@ enum status server_checkpoint_seed(const struct config_server *c, uint64_t *seed
     return s;
 }
 
-static enum status restore(const struct config_server *c, struct server_session *session,
-                           const struct buf *bytes, struct error *err)
-{
-    const enum status s = server_session_restore(session, bytes->data, bytes->len);
-
-    if (s == STATUS_OK)
-        return s;
-    return error_set(err, STATUS_CONFIG,
-                     s == STATUS_CONFIG
-                         ? "%s: the checkpoint is of labels of another list of ids, or of another "
-                           "alignment; put labels.* back, or use another state directory"
-                         : "%s: the checkpoint does not fit this plan",
-                     c->state);
-}
-
 enum status server_checkpoint_load(const struct config_server *c, struct server_session *session,
                                    bool *found, struct error *err)
 {
@@ -64,12 +49,15 @@ enum status server_checkpoint_load(const struct config_server *c, struct server_
 
     label_of(want, c, server_session_plan_digest(session));
     *found = bytes.len > 0;
-    if (s == STATUS_OK && bytes.len > 0 && strcmp(label, want) != 0)
-        s = error_set(err, STATUS_CONFIG,
-                      "%s: an unfinished run of another plan; use another state directory",
-                      c->state);
-    if (s == STATUS_OK && bytes.len > 0)
-        s = restore(c, session, &bytes, err);
+    if (s == STATUS_OK && bytes.len > 0) {
+        if (strcmp(label, want) != 0)
+            s = error_set(err, STATUS_CONFIG,
+                          "%s: an unfinished run of another plan; use another state directory",
+                          c->state);
+        else if (server_session_restore(session, bytes.data, bytes.len) != STATUS_OK)
+            s = error_set(err, STATUS_CONFIG, "%s: the checkpoint does not fit this plan",
+                          c->state);
+    }
     secret_buf_deinit(&bytes);
     return s;
 }

@@ -4,7 +4,6 @@
 #include "server/train/train.h"
 
 #include "common/crypto/secret.h"
-#include "common/flow/ids.h"
 
 static enum status init_parts(struct server_train *s)
 {
@@ -33,7 +32,6 @@ enum status server_train_init(struct server_train *s, const struct server_setup 
     st = init_parts(s);
     if (st != STATUS_OK)
         return error_set(err, st, "session: %s", status_words(st));
-    ids_list(s->keep.rows, setup->labels.train, setup->labels.test);
     rng_fill(&s->trainer.rounding, s->keep.playing, sizeof s->keep.playing);
     if (setup->weights != NULL)
         st = server_trainer_load(&s->trainer, err);

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 13 };
+enum { RESUME_VERSION = 12 };
 
 struct kept {
     uint32_t version;
@@ -27,7 +27,6 @@ struct kept {
     uint64_t close_step, close_words, close_blocks;
     double reach;
     uint8_t trail[WIRE_DIGEST_BYTES], playing[WIRE_DIGEST_BYTES];
-    uint8_t rows[WIRE_DIGEST_BYTES]; /* whose labels these are (ids_list): nowhere but sealed */
     bool target_reached, complete;
     struct server_reached reached;
     struct server_scored scored;
@@ -75,7 +74,6 @@ static const struct record_field kept_field[] = {
     KEPT(reach),
     KEPT(trail),
     KEPT(playing),
-    KEPT(rows),
     KEPT(target_reached),
     KEPT(complete),
     KEPT(reached.yes),
@@ -127,7 +125,6 @@ static struct kept kept_of(const struct server_train *s)
     k.best_since = s->trainer.scores.best.since;
     memcpy(k.trail, s->trainer.trail.value, sizeof k.trail);
     memcpy(k.playing, s->keep.playing, sizeof k.playing);
-    memcpy(k.rows, s->keep.rows, sizeof k.rows);
     return k;
 }
 
@@ -215,8 +212,6 @@ enum status server_train_restore(struct server_train *s, const uint8_t *bytes, s
 
     if (n < at || !record_parse(&k, kept_field, KEPT_FIELDS, bytes) || !fits(s, &k))
         return STATUS_DATA;
-    if (memcmp(k.rows, s->keep.rows, sizeof k.rows) != 0)
-        return STATUS_CONFIG;
     used = (size_t)(k.close_words * k.close_blocks) * sizeof *s->trainer.head.blob;
     if (n - at < used)
         return STATUS_DATA;

@@ -104,7 +104,6 @@ struct server_keep {
     uint64_t step, durable_step;        /* steps in `bytes`, and in the last durable checkpoint */
     uint32_t marks;                     /* server_marks() of `bytes` */
     uint8_t playing[WIRE_DIGEST_BYTES]; /* the number of this run, which no other has */
-    uint8_t rows[WIRE_DIGEST_BYTES];    /* ids_list() of the labels: a secret */
 };
 
 /* Gradients that are on their way out of the journal.  Written by behind.c alone. */

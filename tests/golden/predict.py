@@ -138,8 +138,9 @@ def features(column, cell):
 
 def read_images(path):
     raw = open(path, "rb").read()
-    rows, columns = struct.unpack(">II", raw[4:12])
-    x = np.frombuffer(raw[12:], np.uint8).reshape(rows, columns).astype(np.float32) / np.float32(255)
+    begin = 4 + 4 * raw[3]  # of the sizes, of so many dimensions
+    rows = struct.unpack(">I", raw[4:8])[0]
+    x = np.frombuffer(raw[begin:], np.uint8).reshape(rows, -1).astype(np.float32) / np.float32(255)
     return [str(i) for i in range(rows)], x.astype(np.float64)
 
 

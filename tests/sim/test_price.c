@@ -37,7 +37,7 @@ static struct table rows_of(int which, unsigned first, size_t rows)
         id_at[i] = i * ID_BYTES;
         snprintf(ids[which] + id_at[i], ID_BYTES, "%u", first + i);
     }
-    return (struct table){.rows = rows, .id_text = ids[which], .id_at = id_at};
+    return (struct table){.rows = rows, .cols = 2, .id_text = ids[which], .id_at = id_at};
 }
 
 /* Five parties of five operators. */

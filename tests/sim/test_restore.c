@@ -479,40 +479,6 @@ static void test_bytes_of_another_version_are_not_changed(void **state)
     assert_int_equal(was, 7);
 }
 
-/* A process that comes back with as many rows and columns, of which something is another's. */
-static void test_a_checkpoint_of_other_rows_or_levels_is_refused(void **state)
-{
-    static const char *const said[] = {NULL, "another list of ids", "another alignment",
-                                       "columns that were prepared otherwise"};
-
-    (void)state;
-    for (size_t how = 0; how < sizeof said / sizeof *said; how++) {
-        struct sim_options o = three(4);
-        struct sim_party *p;
-        struct sim *s;
-
-        o.embeds = true;
-        s = sim_new(&o);
-        p = &s->party[VICTIM];
-        sim_run_to_step(s, 9);
-        assert_true(p->disk.saved.len > 0);
-        if (how == 1)
-            p->test.id_text[p->test.id_at[1]] ^= 1;
-        else if (how == 2)
-            p->train.own.any = true;
-        else if (how == 3)
-            s->embedding.column[0].embedded = false;
-        world_new_party(s, VICTIM);
-        p->train.own.any = false;
-        assert_int_equal(p->end.over, said[how] != NULL);
-        if (said[how] != NULL) {
-            assert_int_equal(p->end.error.status, STATUS_CONFIG);
-            assert_non_null(strstr(p->end.error.text, said[how]));
-        }
-        sim_free(s);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,7 +497,6 @@ int main(void)
         cmocka_unit_test(test_an_operator_who_lets_the_ledger_go_goes_on),
         cmocka_unit_test(test_an_operator_who_has_lost_all_lets_it_go_after_a_refusal),
         cmocka_unit_test(test_bytes_of_another_version_are_not_changed),
-        cmocka_unit_test(test_a_checkpoint_of_other_rows_or_levels_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

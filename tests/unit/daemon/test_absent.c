@@ -136,6 +136,24 @@ static void test_a_labelled_row_that_is_gone_is_one_that_is_not_here(void **stat
     close_tables(&w);
 }
 
+/* As it answers for rows of which it has some: that it went would tell of each. */
+static void test_a_side_without_any_labelled_row_predicts_as_others_do(void **state)
+{
+    static const uint32_t places[HERE] = {ALIGN_NOWHERE, ALIGN_NOWHERE, ALIGN_NOWHERE};
+    struct world w = {.train.rows = 0};
+    struct error err = {0};
+
+    (void)state;
+    keep("q", places, 4);
+    assert_int_equal(placed_open(&w.p.test, scratch_dir(), "q", &err), STATUS_OK);
+    w.p.test.asked = true;
+    w.p.test.may_lack = true;
+    take(&w.test, &w.p.test, "id,x\na,1\nz,9\n");
+    fill(&w, 0);
+    expect_rows(&w.test, "0 1 2 3 ");
+    close_tables(&w);
+}
+
 /* Of predictions any of them may be gone, all, too: of common rows nothing stands there then. */
 static void test_rows_to_predict_may_all_be_missing(void **state)
 {
@@ -331,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_that_are_not_here_stand_at_their_places),
         cmocka_unit_test(test_a_labelled_row_that_is_gone_is_one_that_is_not_here),
+        cmocka_unit_test(test_a_side_without_any_labelled_row_predicts_as_others_do),
         cmocka_unit_test(test_rows_to_predict_may_all_be_missing),
         cmocka_unit_test(test_a_table_with_none_of_the_labelled_rows_is_refused),
         cmocka_unit_test(test_whether_a_row_that_may_be_lacking_is_in_both_does_not_show),

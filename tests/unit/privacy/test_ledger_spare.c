@@ -4,6 +4,8 @@
  */
 #include "common/privacy/ledger_spare.h"
 
+#include "common/privacy/ledger_past.h"
+#include "common/privacy/ledger_records.h"
 #include "tests/unit/privacy/ledgers.h"
 
 enum { RECORDS = 4 };
@@ -89,6 +91,42 @@ static void test_what_is_over_a_record_s_limit_is_nobody_s(void **state)
     remove_ledger(path);
 }
 
+/* Summed up with others, since there are too many to be told apart by record. */
+static void test_mechanisms_whose_releases_were_all_nobody_s_are_read_again(void **state)
+{
+    enum { MECHANISMS = LEDGER_LIVE_MAX + 2, ASKED = 4 };
+    static struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    const struct ledger_limits limits = {.record_max = 1};
+    struct account_entry other = PBM;
+    uint8_t spared[ASKED];
+    char path[600];
+    struct ledger *l;
+    uint32_t *slots;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/nobody.db", scratch_dir());
+    l = open_at(path);
+    slots = bind_rows(l, RECORDS);
+    for (int i = 0; i < MECHANISMS; i++) {
+        other.beta = 0.1 + 1e-4 * i;
+        use(l, &other);
+        if (i == MECHANISMS - 1)
+            l->records = LEDGER_FOLD_RECORDS; /* all is written anew */
+        charge(l, spared, slots, ASKED, &limits);
+        assert_int_equal(spared[0], i > 0);
+    }
+    ledger_close(l);
+    l = open_at(path);
+    assert_int_equal(ledger_entries(l, entries), MECHANISMS);
+    for (int i = 0; i < MECHANISMS; i++) {
+        assert_int_equal(entries[i].releases, ASKED);
+        assert_int_equal(entries[i].participations_max, i == 0);
+    }
+    ledger_close(l);
+    mem_free(slots);
+    remove_ledger(path);
+}
+
 /* No more than so many by all mechanisms together, of the record that is asked about. */
 static bool at_most_four(void *owner, const struct account_entry *entries, size_t n)
 {
@@ -137,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_over_a_record_s_limit_is_nobody_s),
+        cmocka_unit_test(test_mechanisms_whose_releases_were_all_nobody_s_are_read_again),
         cmocka_unit_test(test_a_record_is_judged_by_its_own_counts),
     };
 
