@@ -161,7 +161,7 @@ static void test_a_row_keeps_the_name_that_its_side_has_for_it(void **state)
 static void test_the_second_row_of_an_id_is_what_it_was_in_the_alignment(void **state)
 {
     static const char table[] = "id,a\nx,1\ny,2\nx,3\nx,4\n";
-    static const int first[] = {1, 0}, all[] = {3, 0, 1, 2};
+    static const int first[] = {1, 0, -1}, all[] = {3, 0, 1, 2};
     struct config_align c = plain;
     struct schema s = {0};
     struct placed p = {0};
