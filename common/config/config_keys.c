@@ -335,6 +335,7 @@ static const struct key party_keys[] = {
              "or a time (YYYY-MM-DD HH:MM:SS), for data.validate_by time.  It is no feature; left "
              "out: there is none."},
     {"data.shape", KEY_WIDTHS, PARTY(shape), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[]",
+     .items = "3, 2 or no",
      .help = "What a row of this party's columns is to model.layers: [C, H, W], an image whose "
              "channels stand one after the other, each row by row; [T, C], a series of T steps of "
              "C values; []: values without an order."},

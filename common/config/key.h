@@ -49,6 +49,7 @@ struct key {
     const char *const *choices; /* NULL-terminated, in the order of the enum */
     const char *fallback;       /* the default as text; NULL: required; "": may stay empty */
     const char *help;
+    const char *items; /* how many numbers KEY_WIDTHS takes, in words; NULL: up to 8 */
 };
 
 struct key_part {

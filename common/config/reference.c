@@ -45,8 +45,8 @@ static void describe(const struct key *k, char *out, size_t size)
     case KEY_TEXT: snprintf(out, size, "text"); return;
     case KEY_SHA256: snprintf(out, size, "64 lowercase hex digits"); return;
     case KEY_WIDTHS:
-        snprintf(out, size, "list of %s whole numbers %s",
-                 strcmp(k->path, "data.shape") == 0 ? "3, 2 or no" : "up to 8", range);
+        snprintf(out, size, "list of %s whole numbers %s", k->items != NULL ? k->items : "up to 8",
+                 range);
         return;
     case KEY_LAYERS: snprintf(out, size, "list of up to %d layers", LAYERS_ITEMS_MAX); return;
     case KEY_NAMES: snprintf(out, size, "list of up to 16 names"); return;

@@ -1,10 +1,14 @@
 /* columns.h -- which columns of one wide set go to which party, when a set is cut for a trial.
  *
- * SPEC  1-3+8,4-7   column numbers from 1; '+' joins, ',' separates parties; may leave columns out
- *       age+job,"a-b"+hours-country   names of the header, where there is one, alone or as ends of
- * a range; a name that is there wins over a range, and one with + , or - stands in quotes, doubled
- * inside grid:RxC    blocks of an image, row by row NULL        contiguous runs; the first F mod M
- * parties get one more
+ * A specification is one of these:
+ *
+ * - `1-3+8,4-7`: column numbers from 1; '+' joins, ',' separates parties; may leave columns out;
+ * - `age+job,"a-b"+hours-country`: names of the header, where there is one, alone or as ends of a
+ *   range; a name that is there wins over a range, and one with + , or - stands in quotes;
+ * - `grid:RxC`: blocks of an image, row by row, of all channels;
+ * - `channels:0-2+6-8,3-5`: channels of an image or series, from 0;
+ * - NULL: contiguous runs, of which the first F mod M parties get one more; of an image in colour
+ *   upright strips.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -141,23 +141,31 @@ static uint32_t packed_rows(const struct tap *p, uint32_t some)
     return some * span_length(p->y) * span_length(p->x);
 }
 
-void taps_forward(const struct taps *t, float *y, const float *x, const float *w, float *packed,
-                  uint32_t some)
+/* to += from by w, of which each tap has from's channels times to's: x to y, or dy back to dx. */
+static void through(const struct taps *t, float *to, const float *from, const float *w, bool back,
+                    float *packed, uint32_t some)
 {
-    const uint32_t in = t->in.channels, out = t->out.channels;
+    const size_t each = (size_t)t->in.channels * t->out.channels;
     struct tap p;
 
-    memset(y, 0, some * shape_values(&t->out) * sizeof *y);
     for (size_t at = 0; at < taps_of(t); at++)
         if (tap_at(&p, t, at)) {
             const struct grid gx = grid_of_x(t, &p), gy = grid_of_y(t, &p);
+            const struct grid *of = back ? &gy : &gx, *into = back ? &gx : &gy;
             const uint32_t m = packed_rows(&p, some);
-            float *product = packed + (size_t)m * in;
+            float *product = packed + (size_t)m * of->channels;
 
-            pack(packed, x, &gx, some);
-            gemm_nn(product, packed, w + at * in * out, m, out, in);
-            unpack_add(y, product, &gy, some);
+            pack(packed, from, of, some);
+            gemm_nn(product, packed, w + at * each, m, into->channels, of->channels);
+            unpack_add(to, product, into, some);
         }
+}
+
+void taps_forward(const struct taps *t, float *y, const float *x, const float *w, float *packed,
+                  uint32_t some)
+{
+    memset(y, 0, some * shape_places(&t->out) * t->out.channels * sizeof *y);
+    through(t, y, x, w, false, packed, some);
 }
 
 void taps_turn(const struct taps *t, float *turned, const float *w)
@@ -171,19 +179,7 @@ void taps_turn(const struct taps *t, float *turned, const float *w)
 void taps_delta(const struct taps *t, float *dx, const float *dy, const float *turned,
                 float *packed, uint32_t some)
 {
-    const uint32_t in = t->in.channels, out = t->out.channels;
-    struct tap p;
-
-    for (size_t at = 0; at < taps_of(t); at++)
-        if (tap_at(&p, t, at)) {
-            const struct grid gx = grid_of_x(t, &p), gy = grid_of_y(t, &p);
-            const uint32_t m = packed_rows(&p, some);
-            float *product = packed + (size_t)m * out;
-
-            pack(packed, dy, &gy, some);
-            gemm_nn(product, packed, turned + at * in * out, m, in, out);
-            unpack_add(dx, product, &gx, some);
-        }
+    through(t, dx, dy, turned, true, packed, some);
 }
 
 void taps_gradients(const struct taps *t, float *dw, const float *x, const float *dy, float *packed,

@@ -16,7 +16,7 @@ usage: vfl predict --run DIR --data FILE [--out scores.csv] [--absent I[,J]] [--
   --run DIR     the folder of a trial cluster that is complete (vfl cluster --out DIR)
   --data FILE   CSV, plain or .gz, with the columns that the cluster was trained on; a last column label may be
                 missing, and is not looked at.  Of a cluster trained on images: IMAGES, or IMAGES,LABELS; on
-                batches of CIFAR: BATCH, whose labels are not looked at
+                batches of CIFAR: BATCH, one, whose labels are not asked for
   --out FILE    id,score_0,... in the order of FILE; default: DIR/predictions/N/scores.csv
   --absent I,J  these parties answer with a constant; not where the encoding has no noise
 
@@ -63,7 +63,10 @@ predict_find_run() {
     case $data in
     postgres:* | odbc:*) ;;
     *)
-        [ -f "$data" ] || data=${data%,*} # IMAGES,LABELS
+        if [ ! -f "$data" ]; then
+            ! grep -q '^cifar-train .' "$out/plan.txt" || fail 2 "$data: no such file: one batch at a time is predicted"
+            data=${data%,*} # IMAGES,LABELS
+        fi
         [ -f "$data" ] || fail 2 "$data: no such file"
         data=$(readlink -f -- "$data")
         ;;

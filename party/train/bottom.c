@@ -16,6 +16,7 @@
 #include "common/nn/safetensors.h"
 #include "common/secagg/lane.h"
 #include "common/wire/limits.h"
+#include "party/prepare.h"
 #include "party/train/layers.h"
 
 #include <float.h>
@@ -97,7 +98,9 @@ enum status party_bottom_check(const struct config_party *config, const struct p
         log_error("%s", why.text);
         return error_set(err, STATUS_IO, "model.layers: no bottom for this party's columns");
     }
-    if (nn_net_bytes(&spec) > room) {
+    /* Where a record may decide how many there are, whoever sets training.batch could read it off
+     * this. */
+    if (!party_rows_may_decide(config) && nn_net_bytes(&spec) > room) {
         log_error("model.layers: for %u rows at a time (training.batch) its layers need %zu MiB, "
                   "and %zu MiB are the most here: fewer rows, or smaller layers",
                   spec.rows_max, nn_net_bytes(&spec) >> 20, room >> 20);

@@ -202,7 +202,7 @@ static void list(const struct plan_widths *shape, const char *const *items)
 /* How many features there are the rows may decide: no refusal hangs on it that others see. */
 static void test_a_shape_or_a_size_that_is_none_is_said_here_alone(void **state)
 {
-    const struct plan_widths series = {2, {4, 4}}, none = {0};
+    const struct plan_widths series = {2, {4, 4}}, none = {0}, image = {3, {1, 4, 4}};
     struct error err = {0};
 
     (void)state;
@@ -210,9 +210,12 @@ static void test_a_shape_or_a_size_that_is_none_is_said_here_alone(void **state)
     assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err), STATUS_OK);
     assert_int_equal(party_bottom_check(&config, &plan, 17, NULL, &err), STATUS_IO);
     assert_int_equal(status_kind(err.status), STATUS_KIND_LOCAL);
-    list(&none, (const char *const[]){"65536", "65536", "65536", NULL});
+    list(&image, (const char *const[]){"65536", "65536", "65536", NULL});
     assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err), STATUS_MEMORY);
     assert_int_equal(status_kind(err.status), STATUS_KIND_LOCAL);
+    /* Without a shape one record may decide how large that is: no limit in bytes is met there. */
+    list(&none, (const char *const[]){"65536", "65536", "65536", NULL});
+    assert_int_equal(party_bottom_check(&config, &plan, 16, NULL, &err), STATUS_OK);
 }
 
 static void test_dp_takes_every_layer_but_those_that_mix_rows(void **state)
