@@ -145,7 +145,8 @@ done
 expect 0 'shape: \[3,16,16\]' 'each party knows what its part is' cat colour-2x2/party-4/resolved.yaml
 expect 0 '' 'and predicts a batch' "$vfl" predict --quiet --run colour-1x2 --data colour.bin --out colour.csv
 same 201 "$(wc -l <colour.csv)" 'every picture'
-expect 2 'one batch at a time' 'and no list of them' "$vfl" predict --quiet --run colour-1x2 --data colour.bin,colour.bin
+expect 2 'one batch at a time' 'and no list of them' \
+    "$vfl" predict --quiet --run colour-1x2 --data colour.bin,colour.bin
 
 # --- what does not fit ---
 
