@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double EPSILON = 1e-5;
-
 CLONES static void add_squares(float *restrict sum, const float *restrict x,
                                const float *restrict less, size_t places, size_t channels)
 {
@@ -47,7 +45,7 @@ void norm_moments(float *mean, float *variance, const float *x, const struct nor
 void norm_factors(float *factor, const float *mean, const float *variance, uint32_t channels)
 {
     for (uint32_t c = 0; c < channels; c++) {
-        factor[c] = (float)(1.0 / sqrt((double)variance[c] + EPSILON));
+        factor[c] = (float)(1.0 / sqrt((double)variance[c] + NORM_EPSILON));
         factor[channels + c] = -mean[c] * factor[c];
     }
 }

@@ -2,8 +2,8 @@
  * factor and a summand for each channel: what group_norm.c does with each row, and batch_norm.c
  * with a whole batch.
  *
- * z = (x - mean) / sqrt(variance + 1e-5), over all places and a group's channels; y = w z.  Sums
- * are floats over places, then doubles over channels.
+ * z = (x - mean) / sqrt(variance + NORM_EPSILON), over all places and a group's channels; y = w z.
+ * Sums are floats over places, then doubles over channels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +11,8 @@
 #define COLONNADE_NN_NORM_H
 
 #include "common/nn/layer.h"
+
+#define NORM_EPSILON 1e-5 /* PyTorch's */
 
 struct norm {
     size_t places;

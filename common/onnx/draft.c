@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    FLOAT32 = 1,         /* TensorProto.data_type */
     ATTRIBUTE_FLOAT = 1, /* AttributeProto.type */
     ATTRIBUTE_INT = 2,
     ATTRIBUTE_INTS = 7,
@@ -56,7 +55,7 @@ const char *draft_tensor(struct draft *d, const char *name, const float *values,
     const size_t rank = rows > 0 ? 2 : columns > 0 ? 1 : 0;
 
     onnx__tensor_proto__init(t);
-    t->data_type = FLOAT32;
+    t->data_type = DRAFT_FLOAT32;
     t->name = draft_text(name);
     t->n_dims = rank;
     t->dims = draft_take(d, 2, sizeof *t->dims);

@@ -14,7 +14,8 @@
 #include "proto/onnx.pb-c.h"
 
 enum {
-    DRAFT_INT64 = 7, /* TensorProto.data_type */
+    DRAFT_FLOAT32 = 1, /* TensorProto.data_type */
+    DRAFT_INT64 = 7,
     DRAFT_NODES_MAX = 12 * NN_LAYERS_MAX + 2 * NN_DEGREE_MAX + 3 * NN_EMBEDDED_MAX + 8,
     DRAFT_TENSORS_MAX = 10 * NN_LAYERS_MAX + NN_DEGREE_MAX + 2 * NN_EMBEDDED_MAX + 8,
     DRAFT_INPUTS_MAX = ONNX_PARTIES_MAX,

@@ -10,12 +10,11 @@
 #include "common/base/mem.h"
 #include "common/nn/embedding.h"
 #include "common/nn/layer.h"
+#include "common/nn/norm.h"
 #include "common/nn/window.h"
 
 #include <math.h>
 #include <string.h>
-
-static const float EPSILON = 1e-5F; /* of norms: common/nn/norm.h */
 
 static const char *named(struct draft *d, size_t i, const char *what)
 {
@@ -237,7 +236,7 @@ static void add_group_norm(struct draft *d, const struct nn_layer *l, size_t i)
     in[1] = draft_tensor(d, named(d, i, "ones"), one, 0, groups);
     in[2] = draft_tensor(d, named(d, i, "zeros"), one + groups, 0, groups);
     draft_float(d, draft_node(d, "InstanceNormalization", named(d, i, "normal"), 3, in), "epsilon",
-                EPSILON);
+                (float)NORM_EPSILON);
     reshape(d, i, "again", SHAPE(0, s->channels, s->height, s->width));
     transpose(d, i, "last", SHAPE(0, 2, 3, 1));
     add_affine(d, l, i, l->w, l->b);
@@ -250,7 +249,7 @@ static void add_batch_norm(struct draft *d, const struct nn_layer *l, size_t i)
     float *factor = draft_take(d, 2 * (size_t)l->out, sizeof *factor);
 
     for (uint32_t c = 0; c < l->out; c++) {
-        factor[c] = (float)((double)l->w[c] / sqrt((double)variance[c] + (double)EPSILON));
+        factor[c] = (float)((double)l->w[c] / sqrt((double)variance[c] + NORM_EPSILON));
         factor[l->out + c] = l->b[c] - mean[c] * factor[c];
     }
     add_affine(d, l, i, factor, factor + l->out);

@@ -14,7 +14,6 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw data are little-endian");
 
 enum {
-    FLOAT32 = 1, /* elem_type */
     /* Bytes of the arena: more than a node, a tensor or a value takes, with its names. */
     ENTRY = 2048,
 };
@@ -42,7 +41,7 @@ static Onnx__ValueInfoProto *value_of(struct draft *d, const char *name, uint32_
     value->name = draft_text(name);
     value->type = type;
     type->tensor_type = tensor;
-    tensor->elem_type = FLOAT32;
+    tensor->elem_type = DRAFT_FLOAT32;
     tensor->shape = shape;
     shape->n_dim = 2;
     shape->dim = draft_take(d, 2, sizeof(Onnx__TensorShapeProto__Dimension *));
