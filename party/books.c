@@ -43,10 +43,11 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     return s;
 }
 
-/* By person where data.group says who they are, and by id otherwise.  The caller frees the ids. */
+/* By person where data.group says who they are, and by id otherwise; nobody's where they are left
+ * out (NULL: none is).  The caller frees the ids. */
 static enum status name_rows(struct ledger_rows *out, const char ***ids,
                              const struct party_inputs *in, const struct table *t,
-                             struct error *err)
+                             const uint8_t *left_out, struct error *err)
 {
     const struct persons *persons = &in->persons;
     const size_t first = t == &in->train ? 0 : in->train.rows;
@@ -58,23 +59,25 @@ static enum status name_rows(struct ledger_rows *out, const char ***ids,
         return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
     of = *ids + t->rows;
     for (size_t i = 0; i < t->rows; i++) {
-        (*ids)[i] = validate_own_id(t, i);
+        (*ids)[i] = left_out != NULL && left_out[i] ? LEDGER_NOBODY : validate_own_id(t, i);
         of[i] = named ? group_name(&persons->group, first + i) : NULL;
     }
     *out = (struct ledger_rows){.ids = *ids, .persons = named ? of : NULL, .n = t->rows};
     return STATUS_OK;
 }
 
-static enum status bind(struct books *b, const struct table *t, uint32_t **slots, uint32_t *set,
-                        struct error *err)
+static enum status bind(struct books *b, const struct table *t, const uint8_t *left_out,
+                        uint32_t **slots, uint32_t *set, struct error *err)
 {
     struct ledger_rows rows;
     const char **ids;
     enum status s;
 
+    mem_free(*slots);
+    *slots = NULL;
     if (t->rows == 0)
         return STATUS_OK;
-    s = name_rows(&rows, &ids, b->in, t, err);
+    s = name_rows(&rows, &ids, b->in, t, left_out, err);
     if (s == STATUS_OK)
         s = ledger_bind_persons(b->ledger, slots, set, &rows, err);
     mem_free(ids);
@@ -86,10 +89,10 @@ enum status books_records_with(struct ledger *l, const struct party_inputs *in, 
 {
     struct ledger_rows tables[2];
     const char **train, **test = NULL;
-    enum status s = name_rows(&tables[0], &train, in, &in->train, err);
+    enum status s = name_rows(&tables[0], &train, in, &in->train, NULL, err);
 
     if (s == STATUS_OK)
-        s = name_rows(&tables[1], &test, in, &in->test, err);
+        s = name_rows(&tables[1], &test, in, &in->test, NULL, err);
     if (s == STATUS_OK)
         s = ledger_records_with(l, tables, 2, records, err);
     mem_free(train);
@@ -153,17 +156,27 @@ static enum status bind_nobody(struct books *b, struct error *err)
     return s;
 }
 
+/* without: those that are left out of a job are nobody's. */
+static enum status bind_tables(struct books *b, bool without, struct error *err)
+{
+    const struct spared *spared = &b->spared;
+    enum status s = bind(b, &b->in->train, without ? spared->train.left_out : NULL, &b->train_slots,
+                         &b->train_set, err);
+
+    return s == STATUS_OK ? bind(b, &b->in->test, without ? spared->test.left_out : NULL,
+                                 &b->test_slots, &b->test_set, err)
+                          : s;
+}
+
 static enum status bind_all(struct books *b, struct error *err)
 {
     bool paid = true;
-    enum status s = bind(b, &b->in->train, &b->train_slots, &b->train_set, err);
+    enum status s = bind_tables(b, false, err);
 
-    if (s == STATUS_OK)
-        s = bind(b, &b->in->test, &b->test_slots, &b->test_set, err);
     if (s == STATUS_OK)
         s = books_drawn_paid(b->ledger, b->in, &paid, err);
     b->due = !paid;
-    if (s == STATUS_OK && b->in->test.lacks != NULL)
+    if (s == STATUS_OK && (b->in->train.lacks != NULL || b->in->test.lacks != NULL))
         s = bind_nobody(b, err);
     if (s == STATUS_OK)
         fingerprint(b);
@@ -200,6 +213,7 @@ void books_close(struct books *b)
     mem_free(b->train_slots);
     mem_free(b->test_slots);
     mem_free(b->slots);
+    spared_deinit(&b->spared);
     *b = (struct books){0};
 }
 
@@ -383,6 +397,85 @@ static struct ledger_limits limits_of(struct books *b)
     };
 }
 
+/* --- a training by rows that may not be here --- */
+
+static void judge_each(struct ledger_limits *limits)
+{
+    if (limits->judge == NULL)
+        return;
+    limits->judge = check_released;
+    limits->judge_one = may_have;
+}
+
+enum status books_spare(struct books *b, const struct account_entry *planned, struct error *err)
+{
+    struct spared *spared = &b->spared;
+    struct ledger_limits limits = limits_of(b);
+    enum status s;
+
+    judge_each(&limits);
+    if (spared->train.table == NULL)
+        s = spared_init(spared, &b->in->train, &b->in->test);
+    else /* of another job */
+        s = bind_tables(b, false, err);
+    if (s == STATUS_OK)
+        s = ledger_spare_planned(b->ledger, spared->train.left_out, b->train_slots,
+                                 b->in->train.rows, planned, &limits);
+    if (s == STATUS_OK)
+        s = ledger_spare_planned(b->ledger, spared->test.left_out, b->test_slots, b->in->test.rows,
+                                 planned, &limits);
+    if (s == STATUS_MEMORY)
+        return error_set(err, s, "ledger: no memory for %zu rows", b->in->train.rows);
+    if (s == STATUS_OK)
+        s = bind_tables(b, true, err);
+    if (s == STATUS_OK)
+        spared_begin(spared, planned);
+    return s;
+}
+
+static enum status count_spared(struct books *b, const struct table *t,
+                                const struct account_entry *planned, size_t *n, struct error *err)
+{
+    struct ledger_limits limits = limits_of(b);
+    uint8_t *spared = mem_alloc(t->rows, sizeof *spared);
+    uint32_t *slots = mem_alloc(t->rows, sizeof *slots);
+    const char **ids = NULL;
+    struct ledger_rows rows;
+    enum status s = name_rows(&rows, &ids, b->in, t, NULL, err);
+
+    judge_each(&limits);
+    if (s == STATUS_OK && (spared == NULL || slots == NULL))
+        s = error_set(err, STATUS_MEMORY, "ledger: no memory for %zu rows", t->rows);
+    if (s == STATUS_OK)
+        s = ledger_slots(b->ledger, slots, ids, t->rows);
+    if (s == STATUS_OK)
+        s = ledger_spare_planned(b->ledger, spared, slots, t->rows, planned, &limits);
+    for (size_t i = 0; i < t->rows && s == STATUS_OK; i++)
+        *n += spared[i] && t->lacks != NULL && !t->lacks[i];
+    mem_free(ids);
+    mem_free(slots);
+    mem_free(spared);
+    return s;
+}
+
+enum status books_spared_with(struct ledger *l, const struct party_inputs *in, const struct plan *p,
+                              const struct account_entry *planned, size_t *n, struct error *err)
+{
+    struct books b = {.in = in, .ledger = l, .withstands = plan_withstands(p)};
+    uint64_t records;
+    enum status s = books_records_with(l, in, &records, err);
+
+    *n = 0;
+    if (s != STATUS_OK)
+        return s;
+    b.delta = mechanism_delta(p, records);
+    s = count_spared(&b, &in->train, planned, n, err);
+    if (s == STATUS_OK)
+        s = count_spared(&b, &in->test, planned, n, err);
+    return s == STATUS_OK || err->status != STATUS_OK ? s
+                                                      : error_set(err, s, "%s", status_words(s));
+}
+
 /* Where some rows may not be here, that one record has no more to spend would tell that it is, had
  * it spent that by another alignment, where one that is not here is called otherwise.  So a limit
  * of one record refuses nothing: what is over it, stand-ins too, is nobody's. */
@@ -390,10 +483,7 @@ static enum status spare(struct books *b, const struct action_charge *c,
                          const struct ledger_block *block, struct ledger_limits *limits,
                          struct error *err)
 {
-    if (limits->judge != NULL) {
-        limits->judge = check_released;
-        limits->judge_one = may_have;
-    }
+    judge_each(limits);
     if (ledger_spare(b->ledger, c->spared, b->slots, block, limits, err) != STATUS_OK)
         return err->status;
     limits->record_max = 0;
@@ -495,6 +585,15 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     block.slots = b->slots;
     if (c->predicts)
         return charge_asked(b, c, &block, &limits, err);
-    return c->give_back ? ledger_return(b->ledger, &block, err)
-                        : ledger_reserve(b->ledger, &block, &limits, err);
+    if (b->spared.begun && spared_charge(&b->spared, c, err) != STATUS_OK)
+        return STATUS_BUDGET;
+    if (b->spared.begun) {
+        judge_each(&limits);
+        limits.record_max = 0;
+    }
+    s = c->give_back ? ledger_return(b->ledger, &block, err)
+                     : ledger_reserve(b->ledger, &block, &limits, err);
+    if (b->spared.begun && s != STATUS_OK)
+        spared_take_back(&b->spared, c);
+    return s;
 }

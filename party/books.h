@@ -9,6 +9,7 @@
 #include "common/flow/alignment.h"
 #include "common/privacy/ledger.h"
 #include "party/prepare.h"
+#include "party/spared.h"
 
 struct books {
     const struct party_inputs *in;
@@ -21,8 +22,9 @@ struct books {
     size_t slots_max;
     uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */
     bool due;                          /* in->fitted.drawn is in use, and not charged yet */
-    double delta;        /* mechanism_delta() of the plan, for policy.max_epsilon; 0: none yet */
-    uint32_t withstands; /* plan_withstands() of it */
+    double delta;         /* mechanism_delta() of the plan, for policy.max_epsilon; 0: none yet */
+    uint32_t withstands;  /* plan_withstands() of it */
+    struct spared spared; /* of the training that is played */
 };
 
 /* The ledger of a party that keeps its state so, with its key; NULL with STATUS_OK when there is
@@ -52,6 +54,16 @@ size_t books_expected(const struct books *b, struct account_entry out[ACCOUNT_ME
 /* Are those of `in` charged in this ledger, or is there nothing to charge? */
 enum status books_drawn_paid(struct ledger *l, const struct party_inputs *in, bool *paid,
                              struct error *err) MUST_USE;
+
+/* A training begins that releases each record as often as `planned` says at most, by rows that may
+ * not all be here (table.lacks): records without room for that are left out of it (spared.h). */
+enum status books_spare(struct books *b, const struct account_entry *planned,
+                        struct error *err) MUST_USE;
+/* How many rows of both data sets that would be under a plan, of those that are here; nothing is
+ * written. */
+enum status books_spared_with(struct ledger *l, const struct party_inputs *in, const struct plan *p,
+                              const struct account_entry *planned, size_t *n,
+                              struct error *err) MUST_USE;
 
 /* May predictions of so many rows be answered, by what was asked for before (counted.h)? */
 enum status books_may_answer(const struct books *b, uint32_t rows, struct error *err) MUST_USE;

@@ -265,6 +265,20 @@ void policy_of_no_record(struct account_entry *spent, size_t n)
         spent[i].participations_max = spent[i].trained_max = 0;
 }
 
+void policy_repetitions(struct account_entry *planned)
+{
+    const uint64_t more = planned->participations_max / 8 + 4;
+
+    planned->participations_max += more;
+    if (planned->trained_max > 0)
+        planned->trained_max += more;
+}
+
+bool policy_limits_record(const struct config_policy *policy)
+{
+    return policy->releases_record > 0 || policy_limits_epsilon(policy);
+}
+
 enum status policy_full(struct error *err)
 {
     return error_set(err, STATUS_BUDGET,
@@ -274,10 +288,13 @@ enum status policy_full(struct error *err)
 }
 
 enum status policy_check_entries(const struct config_policy *policy, const struct plan *p,
-                                 const struct policy_set *set, const struct account_entry *entries,
+                                 const struct policy_set *set, struct account_entry *entries,
                                  size_t n, struct error *err)
 {
     enum status s = policy_check_set(policy, p, set, err);
+
+    if (set->lacking)
+        policy_of_no_record(entries, n - 1);
 
     if (s == STATUS_OK)
         s = check_terms(policy, p, err);
@@ -286,6 +303,18 @@ enum status policy_check_entries(const struct config_policy *policy, const struc
     if (s == STATUS_OK)
         s = check_epsilon(policy, p, set->records, entries, n, err);
     return s;
+}
+
+/* Who is left out is settled before the first release, by what each later one costs: so that has to
+ * be settled, too, and nothing of a record may have been dealt to others. */
+static enum status check_spares(const struct plan *p, struct error *err)
+{
+    if (p->protocol.straggler == STRAGGLER_WAIT && !aggregation_of(p)->deals)
+        return STATUS_OK;
+    return error_set(err, STATUS_POLICY,
+                     "policy.max_releases.record, policy.max_epsilon: labelled rows, some of which "
+                     "may not be here, are released within limits of one record only under "
+                     "straggler wait, and not by fedvs");
 }
 
 enum status policy_check(const struct config_policy *policy, const struct plan *p,
@@ -297,5 +326,12 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
 
     memcpy(entries, spent, spent_n * sizeof *spent);
     entries[spent_n] = policy_planned(p, set, &planned);
+    if (set->lacking && policy_limits_record(policy)) {
+        const enum status s = check_spares(p, err);
+
+        if (s != STATUS_OK)
+            return s;
+        policy_repetitions(&entries[spent_n]);
+    }
     return policy_check_entries(policy, p, set, entries, spent_n + 1, err);
 }

@@ -44,6 +44,9 @@ struct policy_set {
     const struct persons *persons; /* data.group; NULL: each row is its own */
     uint32_t together;             /* persons_together() under this plan */
     uint64_t records;              /* that the ledger holds or will, for mechanism_delta() */
+    /* Rows are labelled ones, of which some may not be here (absent.h): no limit of one record
+     * refuses what its ledger has of it (spared.h). */
+    bool lacking;
 };
 
 /* Is there a limit on epsilon at all? */
@@ -82,15 +85,21 @@ struct account_entry policy_predicted(const struct plan *p, const struct policy_
  * may not be here a record's own counts decide what is sent of it, and refuse nothing. */
 void policy_of_no_record(struct account_entry *spent, size_t n);
 
+/* With as many rounds more as may be played again by labelled rows within limits of one record: an
+ * eighth of what is planned of a record, and four. */
+void policy_repetitions(struct account_entry *planned);
+/* Is there a limit of one record at all: on its releases or on epsilon? */
+bool policy_limits_record(const struct config_policy *policy);
+
 /* STATUS_BUDGET: the ledger takes no further mechanism, and the plan's is one (ledger_takes()). */
 enum status policy_full(struct error *err) MUST_USE;
 /* Of the set alone. */
 enum status policy_check_set(const struct config_policy *policy, const struct plan *p,
                              const struct policy_set *set, struct error *err) MUST_USE;
-/* The same of releases that no agenda plans: the n entries are what is spent and they themselves.
- */
+/* The same of releases that no agenda plans: the n entries are what is spent and, the last one,
+ * they themselves.  Where the set is lacking rows, what single records have spent is taken out. */
 enum status policy_check_entries(const struct config_policy *policy, const struct plan *p,
-                                 const struct policy_set *set, const struct account_entry *entries,
+                                 const struct policy_set *set, struct account_entry *entries,
                                  size_t n, struct error *err) MUST_USE;
 /* STATUS_POLICY or STATUS_BUDGET with the key of the policy that refuses and both numbers.  `spent`
  * is what the ledger holds; the plan's planned releases are priced on top. */

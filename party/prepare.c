@@ -163,7 +163,7 @@ static enum status scale_tables(struct party_inputs *in, struct error *err)
                           "data.scale: %s: a column that the schema embeds is the number of its "
                           "level, and needs mean 0 and sd 1",
                           how);
-        if (s == STATUS_OK && in->config.scale_given)
+        if (s == STATUS_OK && in->config.scale_given && in->train.rows > 0)
             s = check_given(scale, in, err);
     }
     if (s != STATUS_OK)
@@ -366,7 +366,11 @@ static enum status apply_schema(struct party_inputs *in, struct error *err)
 static struct validate_rule rule_of(const struct party_inputs *in, const struct group *g,
                                     const uint32_t *place)
 {
-    return (struct validate_rule){in->config.validate, in->config.validate_by, g, place};
+    return (struct validate_rule){.share = in->config.validate,
+                                  .by = in->config.validate_by,
+                                  .group = g,
+                                  .place = place,
+                                  .may_lack = in->listed.placed.train.may_lack};
 }
 
 /* Rows that are kept back decide as little of what a column is as test rows do. */

@@ -92,6 +92,24 @@ static enum status ask_room(struct price *out, const struct party_inputs *in, st
     return STATUS_OK;
 }
 
+/* Of rows that may not all be here: those whose records have no room for the plan. */
+static enum status count_spared(struct price *out, const struct party_inputs *in, struct error *err)
+{
+    struct account_entry planned = out->entry;
+    struct ledger *ledger;
+    enum status s;
+
+    if (!out->set.lacking || !policy_limits_record(&in->config.policy))
+        return STATUS_OK;
+    s = books_open_ledger(&ledger, &in->config, false, err);
+    if (s != STATUS_OK || ledger == NULL)
+        return s;
+    policy_repetitions(&planned);
+    s = books_spared_with(ledger, in, &out->plan, &planned, &out->spared, err);
+    ledger_close(ledger);
+    return s;
+}
+
 /* What a server takes from its labels: their number is this party's rows, of what kind they are
  * makes no difference to the price. */
 static void give_shape(struct plan *p, const struct party_inputs *in)
@@ -141,7 +159,8 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
                             .self = in->self,
                             .bottom = policy_bottom_of(&in->config, out->spent, out->spent_n),
                             .repeats = validate_repeats(&in->train, &in->test),
-                            .persons = &in->persons};
+                            .persons = &in->persons,
+                            .lacking = in->train.lacks != NULL};
     if (persons_named(&in->persons))
         s = persons_together(&out->set.together, &in->persons, p, in->self, err);
     if (s != STATUS_OK)
@@ -150,7 +169,8 @@ enum status price_load(struct price *out, const struct party_inputs *in, const c
     out->set.records = out->records;
     out->delta = mechanism_delta(p, out->records);
     out->entry = policy_planned(p, &out->set, &out->releases);
-    return ask_room(out, in, err);
+    s = count_spared(out, in, err);
+    return s == STATUS_OK ? ask_room(out, in, err) : s;
 }
 
 enum status price_predictions(struct price *out, const struct party_inputs *in, struct error *err)
@@ -175,7 +195,8 @@ enum status price_predictions(struct price *out, const struct party_inputs *in, 
                                      &in->config, out->spent, out->spent_n),
         .persons = &in->persons,
         .together = 1,
-        .records = out->records};
+        .records = out->records,
+        .lacking = in->test.lacks != NULL};
     out->delta = mechanism_delta(p, out->records);
     out->entry = policy_predicted(p, &out->set, (uint32_t)in->test.rows);
     return ask_room(out, in, err);
@@ -281,6 +302,16 @@ static enum status print_room(const struct price *p, struct buf *out)
                       "# WARNING: the ledger has accounts for %zu mechanisms of at most %d: plans "
                       "with another one will be refused\n",
                       p->mechanisms, ACCOUNT_MECHANISMS_MAX);
+}
+
+static enum status print_spared(const struct price *p, struct buf *out)
+{
+    if (p->spared == 0)
+        return STATUS_OK;
+    return buf_printf(out,
+                      "# WARNING: %zu rows of this party have no room for all this within limits "
+                      "of one record: they would have no part in it\n",
+                      p->spared);
 }
 
 /* A plan's releases, and what they are prepared with. */
@@ -401,6 +432,8 @@ enum status price_print(const struct price *p, struct buf *out)
     if (s == STATUS_OK)
         s = print_room(p, out);
     if (s == STATUS_OK)
+        s = print_spared(p, out);
+    if (s == STATUS_OK)
         s = price_print_claims(&p->entry, p, out);
     if (s == STATUS_OK)
         s = print_groups(p, out);
@@ -434,8 +467,6 @@ enum status price_print_predictions(const struct price *p, const struct party_in
     if (s != STATUS_OK)
         return s;
     memcpy(all, p->spent, p->spent_n * sizeof *all);
-    if (in->test.lacks != NULL)
-        policy_of_no_record(all, p->spent_n);
     all[p->spent_n] = p->entry;
     s = p->taken
             ? policy_check_entries(&in->config.policy, &p->plan, &p->set, all, p->spent_n + 1, &why)

@@ -31,6 +31,7 @@ struct price {
     /* Of a schema's statistics: dp; NULL: none. Not paid yet, they are in `spent`. */
     const struct drawn *drawn;
     bool drawn_paid;
+    size_t spared;    /* rows here without room for it all: they would have no part (spared.h) */
     uint64_t records; /* in it once those that are priced are, too */
     double delta;     /* of the claims */
 };

@@ -34,6 +34,15 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return ledger_takes(((struct party_run *)owner)->books.ledger, mechanism);
 }
 
+static enum status spare(void *owner, const struct plan *plan, const struct account_entry *planned,
+                         struct error *err)
+{
+    struct books *b = &((struct party_run *)owner)->books;
+
+    books_judge(b, plan);
+    return books_spare(b, planned, err);
+}
+
 static enum status may_answer(void *owner, uint32_t rows, struct error *err)
 {
     return books_may_answer(&((struct party_run *)owner)->books, rows, err);
@@ -285,6 +294,7 @@ static enum status begin_session(struct party_run *r, struct error *err)
         .ledger = {.owner = r,
                    .spent = spent,
                    .takes = takes,
+                   .spare = spare,
                    .may_answer = may_answer,
                    .sequence = sequence,
                    .seen = seen,

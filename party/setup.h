@@ -89,6 +89,10 @@ struct party_ledger {
     /* The highest number of the ledger of another one of the roster that this party has ever seen,
      * asked once, at the start. */
     uint64_t (*seen)(void *owner, uint32_t party);
+    /* A training begins by rows that may not all be here, within limits of one record: those
+     * without room for so many releases are left out of it, in `lacks` of the tables, too. */
+    enum status (*spare)(void *owner, const struct plan *plan,
+                         const struct account_entry *planned, struct error *err);
     uint64_t records; /* in it, those of train and test among them */
 };
 

@@ -121,7 +121,8 @@ static enum status split(struct server_targets *t, const struct config_server *c
                                     .column = c->labels_time};
     const struct plan *p = &c->plan;
     uint32_t *place = NULL;
-    struct validate_rule rule = {p->data.validate, p->data.validate_by, &t->group, NULL};
+    struct validate_rule rule = {
+        .share = p->data.validate, .by = p->data.validate_by, .group = &t->group};
     enum status s = STATUS_OK;
 
     if (rule.by == VALIDATE_TIME)

@@ -204,11 +204,12 @@ enum status absent_fill(const struct placed_pair *p, struct table *train, struct
                         of_test[2] = {
                             {.of = &p->train, .test = true, .kept_back = true, .share = &share},
                             {.of = &p->test, .test = true, .share = &share}};
-    enum status s = STATUS_OK;
+    enum status s;
 
-    if (p->train.file.labelled)
-        s = fill(train, &of_train, 1, err);
-    if (s == STATUS_OK && placed_lacks(p) && (test->rows > 0 || p->test.file.labelled))
+    if (!placed_lacks(p))
+        return STATUS_OK;
+    s = fill(train, &of_train, 1, err);
+    if (s == STATUS_OK && (test->rows > 0 || p->test.file.labelled || share > 0))
         s = fill(test, of_test, 2, err);
     return s;
 }

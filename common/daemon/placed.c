@@ -212,9 +212,6 @@ static enum status end(void *owner, const struct source *s, struct error *err)
         if (p->may_lack)
             p->file.size[i] = 0;
     }
-    if (missing == p->there && p->may_lack && !p->asked)
-        return error_set(err, STATUS_DATA, "%s: none of the rows of alignment %s is here", s->path,
-                         p->file.name);
     if (missing > 0 && lacking)
         log_warn("%s: it lacks %u of the rows of alignment %s that were here, that of place %u "
                  "first: their part is a constant",

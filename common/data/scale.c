@@ -77,9 +77,13 @@ enum status scale_fit(struct scale *s, const struct table *t)
     enum status status = scale_init(s, t->cols);
     double *mean, *square;
 
-    CHECK(t->rows > 0);
     if (status != STATUS_OK)
         return status;
+    if (t->rows == 0) { /* nothing is known of any column */
+        for (size_t j = 0; j < t->cols; j++)
+            s->sd[j] = 1;
+        return STATUS_OK;
+    }
     mean = mem_alloc(t->cols, sizeof *mean);
     square = mem_alloc(t->cols, sizeof *square);
     if (mean != NULL && square != NULL) {

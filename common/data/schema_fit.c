@@ -191,7 +191,7 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
 
     if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
         return STATUS_OK;
-    if (c->kind == SCHEMA_AUTO || (!written && missing == t->rows)) {
+    if (c->kind == SCHEMA_AUTO || (!written && missing == t->rows && t->rows > 0)) {
         log_warn("column \"%s\": ignored, no training row has a value there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
@@ -218,8 +218,24 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
     return s;
 }
 
+/* Of no row: what nobody can say anything of is a number, so that there are features at all, by
+ * which the next table is read. */
+static void fit_to_nothing(struct schema *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct schema_column *c = &s->column[i];
+
+        if (c->kind == SCHEMA_AUTO || (c->kind == SCHEMA_CATEGORY && c->open)) {
+            c->kind = SCHEMA_NUMBER;
+            c->open = c->embedded = false;
+        }
+    }
+}
+
 enum status schema_fit(struct schema *s, const struct table *t, struct error *err)
 {
+    if (t->rows == 0)
+        fit_to_nothing(s);
     for (size_t i = 0; i < s->n; i++) {
         const enum status status = fit_column(&s->column[i], t, i, s->written);
 

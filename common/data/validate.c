@@ -240,22 +240,26 @@ struct validate_repeats validate_repeats(const struct table *train, const struct
     return r;
 }
 
-static enum status check_left(const struct validate *v, double share, struct error *err)
+static enum status check_left(const struct validate *v, const struct validate_rule *rule,
+                              struct error *err)
 {
-    if (v->left > 0 && v->left < v->train)
+    const double share = rule->share;
+
+    if (rule->may_lack || (v->left > 0 && v->left < v->train))
         return STATUS_OK;
     return error_set(err, STATUS_DATA, "data.validate: %g of %zu training rows leaves %zu to %s",
                      share, v->train, (size_t)0, v->left > 0 ? "choose by" : "train on");
 }
 
 static enum status check(const struct validate *v, const struct table *train,
-                         const struct table *test, double share, struct error *err)
+                         const struct table *test, const struct validate_rule *rule,
+                         struct error *err)
 {
     if (table_share_ids(train, test))
         return error_set(err, STATUS_DATA,
                          "data.validate: an id of the test rows is in the training rows, too: it "
                          "would test a model that was chosen by it");
-    return check_left(v, share, err);
+    return check_left(v, rule, err);
 }
 
 static enum status no_memory(size_t rows, struct error *err)
@@ -273,7 +277,7 @@ enum status validate_left(struct table *out, const struct table *train,
     *out = none;
     if (s == STATUS_OK) {
         choose(&v, train, &none, rule);
-        s = check_left(&v, rule->share, err);
+        s = check_left(&v, rule, err);
     }
     if (s == STATUS_OK && pick(out, train, train, v.from, v.left) != STATUS_OK)
         s = no_memory(v.left, err);
@@ -291,7 +295,7 @@ enum status validate_split(struct validate *v, struct table *train, struct table
     v->from = mem_alloc(2 * train->rows + test->rows, sizeof *v->from);
     if (v->from != NULL && tell_apart(train, test) == STATUS_OK) {
         choose(v, train, test, rule);
-        s = check(v, train, test, rule->share, err);
+        s = check(v, train, test, rule, err);
         if (s != STATUS_OK)
             goto out;
         s = pick(&left, train, test, v->from, v->left);

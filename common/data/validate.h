@@ -36,6 +36,7 @@ struct validate_rule {
     enum plan_validate_by by;
     const struct group *group; /* of the training rows first; by VALIDATE_GROUP only */
     const uint32_t *place;     /* of the training rows (group_places); by VALIDATE_TIME only */
+    bool may_lack; /* labelled rows, some of which are not here: none may be left, or kept back */
 };
 
 bool validate_keeps_back(const char *id, double share); /* by id */

@@ -227,7 +227,7 @@ enum status ledger_records_with(struct ledger *l, const struct ledger_rows *tabl
         mem_free(b.change);
         mem_free(b.slots);
     }
-    *records = l->ids.n;
+    *records = l->ids.n - (l->counts.nobody > 0);
     forget(l, ids, members);
     return s;
 }
@@ -236,6 +236,19 @@ enum status ledger_bind(struct ledger *l, uint32_t **slots, uint32_t *set, const
                         size_t rows, struct error *err)
 {
     return ledger_bind_persons(l, slots, set, &(struct ledger_rows){.ids = ids, .n = rows}, err);
+}
+
+enum status ledger_slots(struct ledger *l, uint32_t *slots, const char *const *ids, size_t rows)
+{
+    enum status s = STATUS_OK;
+
+    for (size_t i = 0; i < rows && s == STATUS_OK; i++) {
+        uint8_t row[LEDGER_ID_BYTES];
+
+        s = ledger_ids_digest(&l->ids.mac, ids[i], row);
+        slots[i] = s == STATUS_OK ? ledger_ids_find(&l->ids, row) : UINT32_MAX;
+    }
+    return s;
 }
 
 uint32_t ledger_bindings(const struct ledger *l)

@@ -35,6 +35,10 @@ enum status ledger_bind_persons(struct ledger *l, uint32_t **slots, uint32_t *se
  * binding them.  Nothing is written, and nothing stays. */
 enum status ledger_records_with(struct ledger *l, const struct ledger_rows *tables, size_t n,
                                 uint64_t *records, struct error *err) MUST_USE;
+/* Of rows that are each a record of its own: their slots as they are bound, UINT32_MAX where a row
+ * is new.  Nothing is written, and nothing stays. */
+enum status ledger_slots(struct ledger *l, uint32_t *slots, const char *const *ids,
+                         size_t rows) MUST_USE;
 /* Data sets that were bound so far; and those after the first so many are no more: nothing is
  * charged for their slots again, and what was not released of them may be another person's. */
 uint32_t ledger_bindings(const struct ledger *l);

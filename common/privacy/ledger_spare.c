@@ -9,6 +9,13 @@
 
 #include <string.h>
 
+static void count(const struct ledger *l, size_t mechanism, uint32_t slot, struct account_entry *e)
+{
+    e->participations_max = e->trained_max = 0;
+    if (slot < l->counts.records) /* else it was never released */
+        ledger_counts_record(&l->counts, mechanism, slot, e);
+}
+
 /* What one record has come to.  Of mechanisms that are summed up it has no more than the most of
  * any, nor than all that it has of them together. */
 static size_t entries_of(const struct ledger *l, uint32_t slot, struct account_entry *out)
@@ -16,7 +23,7 @@ static size_t entries_of(const struct ledger *l, uint32_t slot, struct account_e
     struct account_entry past, now;
     size_t n = 0;
 
-    ledger_counts_record(&l->counts, LEDGER_PAST, slot, &past);
+    count(l, LEDGER_PAST, slot, &past);
     for (size_t m = 0; m < l->mechanisms; m++) {
         struct account_entry *e = &out[n];
 
@@ -24,7 +31,7 @@ static size_t entries_of(const struct ledger *l, uint32_t slot, struct account_e
         e->releases += ledger_counts_released(&l->counts, m);
         if (e->releases == 0)
             continue;
-        ledger_counts_record(&l->counts, m, slot, &now);
+        count(l, m, slot, &now);
         if (e->participations_max > past.participations_max)
             e->participations_max = past.participations_max;
         if (e->trained_max > past.trained_max)
@@ -36,10 +43,12 @@ static size_t entries_of(const struct ledger *l, uint32_t slot, struct account_e
     return n;
 }
 
+enum { ENTRIES_MAX = ACCOUNT_MECHANISMS_MAX + 1 };
+
 /* Records that were judged in one call: who has no more than one that fits does, too. */
 struct judged {
-    struct account_entry entries[ACCOUNT_MECHANISMS_MAX], fits[ACCOUNT_MECHANISMS_MAX],
-        over[ACCOUNT_MECHANISMS_MAX];
+    const struct account_entry *planned; /* on top of what each has; NULL: nothing */
+    struct account_entry entries[ENTRIES_MAX], fits[ENTRIES_MAX], over[ENTRIES_MAX];
     bool any_fits, any_over;
 };
 
@@ -55,13 +64,17 @@ static bool no_more(const struct account_entry *a, const struct account_entry *b
 static bool is_over(const struct ledger *l, struct judged *j, uint32_t slot,
                     const struct ledger_limits *limits)
 {
+    const uint64_t planned = j->planned != NULL ? j->planned->participations_max : 0;
+    const uint64_t held = slot < l->counts.records ? l->counts.total[slot] : 0;
     size_t n;
 
-    if (limits->record_max != 0 && l->counts.total[slot] > limits->record_max)
+    if (limits->record_max != 0 && held + planned > limits->record_max)
         return true;
     if (limits->judge_one == NULL)
         return false;
     n = entries_of(l, slot, j->entries);
+    if (j->planned != NULL)
+        j->entries[n++] = *j->planned;
     if (j->any_fits && no_more(j->entries, j->fits, n))
         return false;
     if (j->any_over && no_more(j->over, j->entries, n))
@@ -123,4 +136,19 @@ enum status ledger_spare(struct ledger *l, uint8_t *spared, uint32_t *slots,
         CHECK(ledger_counts_subtract(&l->counts, column, &nobody, 1));
     mem_free(judged);
     return s == STATUS_OK ? s : ledger_store_status(&l->store, s, err);
+}
+
+enum status ledger_spare_planned(const struct ledger *l, uint8_t *spared, const uint32_t *slots,
+                                 size_t n, const struct account_entry *planned,
+                                 const struct ledger_limits *limits)
+{
+    struct judged *judged = mem_alloc(1, sizeof *judged);
+
+    if (judged == NULL)
+        return STATUS_MEMORY;
+    judged->planned = planned;
+    for (size_t i = 0; i < n; i++)
+        spared[i] = is_over(l, judged, slots[i], limits);
+    mem_free(judged);
+    return STATUS_OK;
 }

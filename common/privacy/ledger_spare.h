@@ -19,4 +19,12 @@ enum status ledger_spare(struct ledger *l, uint8_t *spared, uint32_t *slots,
                          const struct ledger_block *b, const struct ledger_limits *limits,
                          struct error *err) MUST_USE;
 
+/* Of records that are to be released, each as often as `planned` says at most: spared[i] is 1 where
+ * that of slots[i] would pass a limit of one record then, else 0; UINT32_MAX is one that was never
+ * released.  Of a ledger that has no more than ACCOUNT_MECHANISMS_MAX mechanisms.  Nothing is
+ * changed.  STATUS_MEMORY. */
+enum status ledger_spare_planned(const struct ledger *l, uint8_t *spared, const uint32_t *slots,
+                                 size_t n, const struct account_entry *planned,
+                                 const struct ledger_limits *limits) MUST_USE;
+
 #endif

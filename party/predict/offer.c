@@ -210,13 +210,12 @@ static enum status price(struct party_predict *p)
         .persons = p->setup->answers.persons,
         .together = 1,
         .records = p->setup->ledger.records,
+        .lacking = p->setup->answers.rows->lacks != NULL,
     };
 
     p->mechanism = policy_mechanism(&p->plan, &set);
     if (!p->setup->ledger.takes(p->setup->ledger.owner, &p->mechanism))
         return policy_full(p->error);
-    if (p->setup->answers.rows->lacks != NULL)
-        policy_of_no_record(entries, n);
     /* A row that is asked for twice is judged as its block is charged. */
     entries[n] = policy_contributed(&p->plan, &set, p->about.rows,
                                     p->asks.n + contribution_mixes(&p->asks, p->setup->self, &end));

@@ -174,6 +174,20 @@ static enum status judge_rest(struct party_train *p, const struct policy_set *se
     return s;
 }
 
+/* Before the first release of a process: what it releases is known by then, as the set stays. */
+static enum status spare(const struct party_train *p, const struct policy_set *set)
+{
+    const struct party_setup *setup = p->host->setup;
+    struct account_entry planned;
+    struct agenda_releases releases;
+
+    if (!set->lacking || p->course.taken || !policy_limits_record(&setup->config->policy))
+        return STATUS_OK;
+    planned = policy_planned(&p->course.plan, set, &releases);
+    policy_repetitions(&planned);
+    return setup->ledger.spare(setup->ledger.owner, &p->course.plan, &planned, p->host->error);
+}
+
 static enum status price(struct party_train *p, struct actions *a, uint64_t offered)
 {
     const struct party_setup *setup = p->host->setup;
@@ -193,6 +207,7 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
         .persons = setup->data.persons,
         .together = p->purse.together,
         .records = setup->ledger.records,
+        .lacking = setup->data.train->lacks != NULL,
     };
     const struct account_entry mechanism = policy_mechanism(plan, &set);
     enum status s;
@@ -200,6 +215,8 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
     p->purse.raw |= set.bottom.kind == ACCOUNT_RAW;
     s = is_a_rest(p, &set, offered) ? judge_rest(p, &set, spent, n, p->host->error)
                                     : judge_as_it_stands(p, &set, spent, n, p->host->error);
+    if (s == STATUS_OK)
+        s = spare(p, &set);
     /* Of a set that it sits out of nothing is spent: what is reserved stays for the next. */
     if (!p->course.wants_more && setup->ledger.takes(setup->ledger.owner, &mechanism))
         party_use_mechanism(&p->purse, &p->course, a, mechanism);

@@ -117,6 +117,27 @@ all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --se
     --set data.alignment=all --set data.test= --set data.alignment_test= --set data.validate=0.2
 same 0000 "$codes" 'rows to choose by are the same ones, whoever has them'
 
+# --- limits of one record, and a party without any of the rows: neither is refused, since that would tell ---
+all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 -- \
+    --insecure-seed 5 --set data.alignment=all --set policy.max_releases.record=6
+same 0000 "$codes" 'records that have spent their limit in other runs end none'
+grep -q '420 of 600 training rows have no room for what this job may release of them' party-2.log &&
+    ok 'they have no part in it, and their party alone is told' || not_ok 'who has no part'
+expect 0 '# WARNING: 620 rows of this party have no room for all this' '-n says it before' party 2 \
+    --set server=127.0.0.1:1 --set data.alignment=all --set policy.max_releases.record=30 -n
+all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 -- \
+    --insecure-seed 5 --set data.alignment=all --set policy.max_releases.record=5
+same 5555 "$codes" 'what the plan itself would pass is refused, whoever has which rows'
+sed 's/^P/Q/' p2.csv >none.csv
+all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 -- \
+    --insecure-seed 5 --set data.alignment=all --set data.train=none.csv
+same 0000 "$codes" 'parties without any of the rows take part'
+all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 \
+    --set labels.test= --set labels.alignment_test= --set data.validate=0.2 -- --insecure-seed 5 \
+    --set data.alignment=all --set data.test= --set data.alignment_test= --set data.validate=0.2 \
+    --set data.train=none.csv
+same 0000 "$codes" 'and so where rows to choose by are kept back'
+
 # --- people whom a party lacks are predicted as they were trained on ---
 trains all 6 float32 clear
 all_play --predict served --ids new.txt --scores scores.csv -- --predict served

@@ -121,6 +121,13 @@ static void draw_lacks(struct pair *p, struct dice d)
                                       : p->placed && p->persons == 0 && dice_percent(&d, 50);
 }
 
+/* Of labelled rows a limit leaves out those whose records have nothing left. */
+static void draw_limit(struct pair *p, struct dice d)
+{
+    if (p->kind == PAIR_TRAINS && p->lacks && dice_percent(&d, 60))
+        party_set(p, "policy.max_releases.record=1000000");
+}
+
 /* Of a bottom with hidden layers, whose draws are of no record. */
 static void draw_dropout(struct pair *p, struct dice d, bool polynomial)
 {
@@ -185,6 +192,7 @@ static void draw_parties(struct pair *p, struct dice *d)
     draw_evaluated(p, dice_of(p->seed, DRAW_VALIDATE, 2));
     draw_placed(p, dice_of(p->seed, DRAW_PLACED, 0));
     draw_lacks(p, dice_of(p->seed, DRAW_LACKS, 0));
+    draw_limit(p, dice_of(p->seed, DRAW_LACKS, 9));
 }
 
 /* --- data --- */
@@ -326,11 +334,16 @@ static void lack_rows(const struct pair *p, uint32_t i, int side, struct sim_par
         return;
     if (p->kind == PAIR_PREDICTS) {
         lack(&to->predicted, dice_of(p->seed, DRAW_LACKS, all), one, row);
-        to->spent = spend(to->predicted.rows, dice_of(p->seed, DRAW_LACKS, all + 2), one, row);
+        to->spent.predicted =
+            spend(to->predicted.rows, dice_of(p->seed, DRAW_LACKS, all + 2), one, row);
         return;
     }
     lack(&to->train, dice_of(p->seed, DRAW_LACKS, all), one, p->evaluated ? none : row);
     lack(&to->test, dice_of(p->seed, DRAW_LACKS, all + 1), one, p->evaluated ? row : none);
+    to->spent.train = spend(to->train.rows, dice_of(p->seed, DRAW_LACKS, all + 4), one,
+                            p->evaluated ? none : row);
+    to->spent.test =
+        spend(to->test.rows, dice_of(p->seed, DRAW_LACKS, all + 5), one, p->evaluated ? row : none);
 }
 
 /* The same in both runs.  The server has read its own and knows them for what the plan says; those

@@ -244,7 +244,7 @@ static void charge(struct sim_party *p, const struct action_charge *c, struct er
     struct sim *s = p->world;
 
     for (size_t i = 0; i < c->n && c->spared != NULL; i++)
-        c->spared[i] = p->spent != NULL && p->spent[c->rows[i]] != 0;
+        c->spared[i] = p->spent.predicted != NULL && p->spent.predicted[c->rows[i]] != 0;
 
     p->charges += !c->give_back && c->n > 0;
     if (!c->give_back && c->n > 0 && p->charges == p->fail_charge) {

@@ -157,6 +157,50 @@ static void test_nothing_comes_back_to_a_bottom_without_rows(void **state)
     }
 }
 
+/* Rows (bits) that have no more to spend. */
+static uint8_t *spend(const struct table *t, uint32_t rows)
+{
+    uint8_t *spent = mem_alloc(t->rows, 1);
+
+    CHECK(spent != NULL);
+    for (uint32_t r = 0; r < t->rows; r++)
+        spent[r] = rows >> r & 1;
+    return spent;
+}
+
+/* Where a limit of one record leaves it out: under straggler wait. */
+static void test_a_row_that_has_no_more_to_spend_is_one_that_is_not_here(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i + 1 < RUNS; i++) {
+        struct models m[2];
+        char *said[2];
+
+        for (int k = 0; k < 2; k++) {
+            struct sim *s = world(runs[i], bottoms[0]);
+            struct sim_party *p = &s->party[1];
+
+            lack(&p->train, k == 0 ? 0x1a5 : 0x021, 2);
+            lack(&p->test, k == 0 ? 5 : 1, 2);
+            p->config.policy.releases_record = 1000;
+            if (k == 1) {
+                p->spent.train = spend(&p->train, 0x1a4);
+                p->spent.test = spend(&p->test, 4);
+            }
+            sim_run(s, HOUR_US);
+            said[k] = mem_alloc(strlen(sim_transcript(s)) + 1, 1);
+            CHECK(said[k] != NULL);
+            strcpy(said[k], sim_transcript(s));
+            m[k] = end(s);
+        }
+        for (int who = 0; who <= PARTIES; who++)
+            assert_string_equal(m[0].of[who], m[1].of[who]);
+        assert_string_equal(said[0], said[1]);
+        mem_free(said[0]);
+        mem_free(said[1]);
+    }
+}
+
 static void test_what_is_said_and_charged_does_not_hang_on_which_they_are(void **state)
 {
     (void)state;
@@ -193,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_what_stands_in_such_a_row_reaches_nothing),
         cmocka_unit_test(test_a_row_that_is_there_counts),
         cmocka_unit_test(test_nothing_comes_back_to_a_bottom_without_rows),
+        cmocka_unit_test(test_a_row_that_has_no_more_to_spend_is_one_that_is_not_here),
         cmocka_unit_test(test_what_is_said_and_charged_does_not_hang_on_which_they_are),
     };
 

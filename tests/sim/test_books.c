@@ -4,10 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/file.h"
-#include "party/books.h"
 #include "party/counted.h"
 #include "party/words.h"
 #include "tests/lib/scratch.h"
+#include "tests/sim/bookkeeping.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,59 +19,7 @@
 
 #include <cmocka.h>
 
-static float values[3];
-static char ids[] = "a\0b\0c";
-static uint32_t at[] = {0, 2, 4};
-static uint8_t plan[LEDGER_DIGEST_BYTES];
-
-static struct party_inputs in;
-
-/* Under this limit, with what was spent before. */
-static void open_books(struct books *b, double epsilon)
-{
-    struct error err = {0};
-
-    in = (struct party_inputs){
-        .train = {.rows = 3, .cols = 1, .x = values, .id_text = ids, .id_at = at}};
-    snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
-    in.config.policy.epsilon_adversary = ADVERSARY_SERVER;
-    in.config.policy.epsilon_adjacency = ADJACENCY_RECORD_FROZEN;
-    in.config.policy.epsilon_value = epsilon;
-    assert_int_equal(books_open(b, &in, &err), STATUS_OK);
-    b->delta = 1e-5;
-}
-
-/* One block of these rows. */
-static enum status pay(struct books *b, const uint32_t *rows, size_t n)
-{
-    struct action_charge c = {
-        .mechanism = {.kind = ACCOUNT_PBM,
-                      .trials = 4,
-                      .beta = 0.1,
-                      .bottom = ACCOUNT_FROZEN,
-                      .coordinates = 2,
-                      .parties = 3,
-                      .colluders = 1},
-        .purpose = PURPOSE_TRAIN,
-        .plan = plan,
-        .rounds = 3,
-        .rows = rows,
-        .n = n,
-    };
-    const uint64_t before = ledger_sequence(b->ledger);
-    struct error err = {0};
-    const enum status s = books_charge(b, &c, &err);
-
-    assert_true(s == STATUS_OK || strstr(err.text, "policy.max_epsilon") != NULL);
-    assert_int_equal(ledger_sequence(b->ledger), before + (s == STATUS_OK ? 3 : 0));
-    return s;
-}
-
-static void forget_the_ledger(void)
-{
-    unlink(scratch_path("ledger.db"));
-    unlink(scratch_path("ledger.begun"));
-}
+static float x[3];
 
 /* One block of these rows on an empty ledger, under this limit. */
 static enum status charge(double epsilon, const uint32_t *rows, size_t n)
@@ -79,9 +27,9 @@ static enum status charge(double epsilon, const uint32_t *rows, size_t n)
     struct books b;
     enum status s;
 
-    forget_the_ledger();
-    open_books(&b, epsilon);
-    s = pay(&b, rows, n);
+    books_forget();
+    books_opened(&b, epsilon);
+    s = books_pay(&b, rows, n);
     books_close(&b);
     return s;
 }
@@ -105,15 +53,6 @@ static void test_a_block_counts_as_often_as_its_most_frequent_record_is_in_it(vo
     assert_int_equal(charge(epsilon, turns, 6), STATUS_BUDGET);
 }
 
-static void expect_held(const struct books *b, uint64_t releases, uint64_t most)
-{
-    struct ledger_totals t;
-
-    ledger_totals(b->ledger, &t);
-    assert_int_equal(t.releases[LEDGER_TRAIN], releases);
-    assert_int_equal(t.participations_max, most);
-}
-
 static void test_records_of_different_blocks_are_not_taken_for_one(void **state)
 {
     static const uint32_t rows[] = {0, 1, 2, 1};
@@ -123,11 +62,11 @@ static void test_records_of_different_blocks_are_not_taken_for_one(void **state)
     (void)state;
     while (charge(epsilon, rows, 1) != STATUS_OK) /* enough for each of them once */
         epsilon *= 1.02;
-    forget_the_ledger();
-    open_books(&b, epsilon);
+    books_forget();
+    books_opened(&b, epsilon);
     for (uint64_t i = 0; i < 3; i++) {
-        assert_int_equal(pay(&b, rows + i, 1), STATUS_OK);
-        expect_held(&b, i + 1, 1);
+        assert_int_equal(books_pay(&b, rows + i, 1), STATUS_OK);
+        books_expect_held(&b, i + 1, 1);
     }
     books_close(&b);
 }
@@ -141,17 +80,18 @@ static void test_nothing_of_a_refused_block_remains(void **state)
     (void)state;
     while (charge(epsilon, rows, 1) != STATUS_OK)
         epsilon *= 1.02;
-    forget_the_ledger();
-    open_books(&b, epsilon);
-    assert_int_equal(pay(&b, rows, 2), STATUS_OK);
+    books_forget();
+    books_opened(&b, epsilon);
+    assert_int_equal(books_pay(&b, rows, 2), STATUS_OK);
     for (int process = 0; process < 2; process++) {
-        assert_int_equal(pay(&b, rows + 2, 2), STATUS_BUDGET); /* 1 again, and so not 2 either */
-        expect_held(&b, 2, 1);
+        assert_int_equal(books_pay(&b, rows + 2, 2),
+                         STATUS_BUDGET); /* 1 again, and so not 2 either */
+        books_expect_held(&b, 2, 1);
         books_close(&b);
-        open_books(&b, epsilon);
-        expect_held(&b, 2, 1);
+        books_opened(&b, epsilon);
+        books_expect_held(&b, 2, 1);
     }
-    assert_int_equal(pay(&b, rows + 2, 1), STATUS_OK);
+    assert_int_equal(books_pay(&b, rows + 2, 1), STATUS_OK);
     books_close(&b);
 }
 
@@ -173,12 +113,12 @@ static void open_with(struct books *b, double epsilon, uint8_t draw)
 {
     struct error err = {0};
 
-    open_books(b, epsilon);
+    books_opened(b, epsilon);
     books_close(b);
-    in.fitted.drawn.statistics.queries = 1;
-    in.fitted.drawn.entry = drawn;
-    in.fitted.drawn.draw[0] = draw;
-    assert_int_equal(books_open(b, &in, &err), STATUS_OK);
+    books_in.fitted.drawn.statistics.queries = 1;
+    books_in.fitted.drawn.entry = drawn;
+    books_in.fitted.drawn.draw[0] = draw;
+    assert_int_equal(books_open(b, &books_in, &err), STATUS_OK);
     b->delta = 1e-5;
 }
 
@@ -198,15 +138,15 @@ static void test_statistics_are_charged_once_before_the_first_release(void **sta
     struct books b;
 
     (void)state;
-    forget_the_ledger();
+    books_forget();
     for (int process = 0; process < 3; process++) {
         const bool new = process != 1;
 
         open_with(&b, 1000, process == 2 ? 9 : 8); /* the third has drawn anew */
         assert_int_equal(statistics_charged(&b), process == 2 ? 3 : process * 3);
         assert_int_equal(books_expected(&b, entries), books_entries(&b, entries) + new);
-        assert_int_equal(pay(&b, rows, 3), STATUS_OK); /* which looks at the number, too */
-        assert_int_equal(pay(&b, rows, 1), STATUS_OK);
+        assert_int_equal(books_pay(&b, rows, 3), STATUS_OK); /* which looks at the number, too */
+        assert_int_equal(books_pay(&b, rows, 1), STATUS_OK);
         assert_int_equal(statistics_charged(&b), process == 2 ? 6 : 3);
         assert_int_equal(books_expected(&b, entries), books_entries(&b, entries));
         books_close(&b);
@@ -220,10 +160,10 @@ static void test_statistics_count_a_person_once(void **state)
     struct books b;
 
     (void)state;
-    forget_the_ledger();
+    books_forget();
     open_with(&b, 1000, 1);
     b.train_slots[2] = b.train_slots[0];
-    assert_int_equal(pay(&b, rows, 1), STATUS_OK);
+    assert_int_equal(books_pay(&b, rows, 1), STATUS_OK);
     assert_int_equal(statistics_charged(&b), 2);
     books_close(&b);
 }
@@ -237,13 +177,13 @@ static void test_statistics_beyond_the_limit_are_not_charged_and_nothing_is_rele
     (void)state;
     while (charge(epsilon, rows, 1) != STATUS_OK) /* enough for a release without them */
         epsilon *= 1.02;
-    forget_the_ledger();
+    books_forget();
     open_with(&b, epsilon, 1);
-    in.fitted.drawn.entry.clip = 10; /* and far too little for these */
-    assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
-    assert_int_equal(pay(&b, rows, 1), STATUS_BUDGET);
+    books_in.fitted.drawn.entry.clip = 10; /* and far too little for these */
+    assert_int_equal(books_pay(&b, rows, 1), STATUS_BUDGET);
+    assert_int_equal(books_pay(&b, rows, 1), STATUS_BUDGET);
     assert_true(b.due);
-    expect_held(&b, 0, 0);
+    books_expect_held(&b, 0, 0);
     books_close(&b);
 }
 
@@ -276,15 +216,15 @@ static enum status ask(uint32_t most, uint32_t unknown, struct error *err)
                                     .predicts = true,
                                     .unknown = unknown,
                                     .places = unknown,
-                                    .plan = plan,
+                                    .plan = books_plan,
                                     .rounds = 1};
     struct books b;
     enum status s;
 
     *err = (struct error){0};
-    in = (struct party_inputs){.config.policy.unknown_ids = most};
-    snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
-    assert_int_equal(books_open(&b, &in, err), STATUS_OK);
+    books_in = (struct party_inputs){.config.policy.unknown_ids = most};
+    snprintf(books_in.config.state, sizeof books_in.config.state, "%s", scratch_dir());
+    assert_int_equal(books_open(&b, &books_in, err), STATUS_OK);
     s = books_charge(&b, &c, err);
     assert_int_equal(books_may_answer(&b, 1, &(struct error){0}), s);
     books_close(&b);
@@ -302,7 +242,7 @@ static void test_ids_that_are_refused_are_counted_and_no_job_is_answered_after(v
     for (size_t i = 0; i < 2; i++) {
         const uint32_t most = limits[i];
 
-        forget_the_ledger();
+        books_forget();
         assert_int_equal(ask(most, 0, &err), STATUS_OK);
         if (most > 0)
             assert_int_equal(ask(most, most, &err), STATUS_OK); /* all of them, and none too many */
@@ -325,20 +265,22 @@ static void test_ids_beside_a_record_over_its_limit_are_counted(void **state)
                               .asked = 2,
                               .unknown = 1,
                               .places = 2,
-                              .plan = plan,
+                              .plan = books_plan,
                               .rounds = 1,
                               .rows = rows,
                               .n = 1};
+    uint32_t place = 0;
+    char id[] = "a";
     struct error err = {0};
     struct books b;
 
     (void)state;
-    forget_the_ledger();
-    in = (struct party_inputs){
-        .test = {.rows = 1, .cols = 1, .x = values, .id_text = ids, .id_at = at},
+    books_forget();
+    books_in = (struct party_inputs){
+        .test = {.rows = 1, .cols = 1, .x = x, .id_text = id, .id_at = &place},
         .config.policy = {.unknown_ids = 9, .releases_record = 1}};
-    snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
-    assert_int_equal(books_open(&b, &in, &err), STATUS_OK);
+    snprintf(books_in.config.state, sizeof books_in.config.state, "%s", scratch_dir());
+    assert_int_equal(books_open(&b, &books_in, &err), STATUS_OK);
     assert_int_equal(books_charge(&b, &c, &err), STATUS_OK);
     assert_int_equal(books_charge(&b, &c, &err), STATUS_BUDGET);
     assert_non_null(strstr(err.text, "policy.max_releases.record"));
@@ -369,7 +311,7 @@ static void ask_for_one(struct seen *out, struct books *b, size_t i)
                               .predicts = true,
                               .asked = 1,
                               .places = 2,
-                              .plan = plan,
+                              .plan = books_plan,
                               .place = i,
                               .rounds = 1,
                               .rows = rows,
@@ -396,7 +338,7 @@ static void play_alignments(struct seen *out, const struct config_policy *policy
     struct error err = {0};
     uint8_t lacks[] = {!here, 1};
 
-    forget_the_ledger();
+    books_forget();
     *out = (struct seen){0};
     for (uint32_t k = 0; k < ALIGNMENTS; k++) {
         char names[] = "0\0"
@@ -408,16 +350,16 @@ static void play_alignments(struct seen *out, const struct config_policy *policy
         own[1] = own[4] = (char)('0' + k);
         if (here)
             own[1] = 'x';
-        in = (struct party_inputs){.test = {.rows = 2,
-                                            .cols = 1,
-                                            .x = values,
-                                            .id_text = names,
-                                            .id_at = places,
-                                            .own = {.any = true, .text = own, .at = called},
-                                            .lacks = lacks},
-                                   .config.policy = *policy};
-        snprintf(in.config.state, sizeof in.config.state, "%s", scratch_dir());
-        assert_int_equal(books_open(&b, &in, &err), STATUS_OK);
+        books_in = (struct party_inputs){.test = {.rows = 2,
+                                                  .cols = 1,
+                                                  .x = x,
+                                                  .id_text = names,
+                                                  .id_at = places,
+                                                  .own = {.any = true, .text = own, .at = called},
+                                                  .lacks = lacks},
+                                         .config.policy = *policy};
+        snprintf(books_in.config.state, sizeof books_in.config.state, "%s", scratch_dir());
+        assert_int_equal(books_open(&b, &books_in, &err), STATUS_OK);
         b.delta = 1e-5;
         for (size_t i = 0; i < ASKED; i++)
             ask_for_one(out, &b, k * ASKED + i);
@@ -520,10 +462,10 @@ static void test_counts_of_an_earlier_version_are_gone_on_with(void **state)
     struct books b;
 
     (void)state;
-    forget_the_ledger();
+    books_forget();
     write_file("unknown", "7\n");
     write_file("asked", "20001 12\n");
-    open_books(&b, 0);
+    books_opened(&b, 0);
     for (int i = 0; i < 2; i++) {
         const struct ledger_asked a = ledger_asked(b.ledger);
 
@@ -535,11 +477,11 @@ static void test_counts_of_an_earlier_version_are_gone_on_with(void **state)
         if (i == 0)
             write_file("unknown", "7\n"); /* the process died before it was away */
         books_close(&b);
-        open_books(&b, 0);
+        books_opened(&b, 0);
     }
     books_close(&b);
     write_file("asked", "20001 1x\n");
-    assert_int_equal(books_open(&b, &in, &err), STATUS_IO);
+    assert_int_equal(books_open(&b, &books_in, &err), STATUS_IO);
     books_close(&b);
     unlink(scratch_path("asked"));
 }

@@ -318,6 +318,44 @@ static void test_a_test_record_that_is_released_more_often_is_the_one_that_count
                 "policy.max_releases.record: a record would be released 8 times, 7 is the most");
 }
 
+/* With an eighth more, and four: 4 in training, and 4 as a test row, perhaps. */
+static void test_of_labelled_rows_what_single_records_have_spent_refuses_nothing(void **state)
+{
+    (void)state;
+    set.lacking = set.repeats.shared = true;
+    expect_edge(NULL, "max_releases.record=13", "max_releases.record=12", STATUS_BUDGET,
+                "policy.max_releases.record: a record would be released 13 times, 12 is the most");
+    spend(100, 10);
+    spend(50, 3);
+    expect_edge(NULL, "max_releases.record=13", "max_releases.record=12", STATUS_BUDGET,
+                "policy.max_releases.record: a record would be released 13 times, 12 is the most");
+    expect_edge("max_releases.record=13", "max_releases.total=630", "max_releases.total=629",
+                STATUS_BUDGET,
+                "policy.max_releases.total: 630 releases would be made, 629 is the most");
+}
+
+/* Who is left out is settled before the first release, by what the later ones cost. */
+static void test_limits_of_a_record_of_labelled_rows_go_with_one_set(void **state)
+{
+    static const char words[] =
+        "policy.max_releases.record, policy.max_epsilon: labelled rows, some of which may not be "
+        "here, are released within limits of one record only under straggler wait, and not by "
+        "fedvs";
+    struct config_policy none = policy_of(NULL, NULL, NULL),
+                         limit = policy_of("max_releases.record=1000", NULL, NULL),
+                         epsilon = policy_of("max_epsilon.value=1e9", NULL, NULL);
+
+    (void)state;
+    set.lacking = set.repeats.shared = true;
+    expect_accepted(&limit);
+    plan.protocol.straggler = STRAGGLER_DROP;
+    expect_accepted(&none);
+    expect_refused(&limit, STATUS_POLICY, words);
+    expect_refused(&epsilon, STATUS_POLICY, words);
+    set.lacking = false;
+    expect_accepted(&limit);
+}
+
 static void test_all_releases_together_are_at_most_the_total(void **state)
 {
     (void)state;
@@ -506,6 +544,8 @@ int main(void)
         TEST(test_a_delta_that_gives_a_whole_record_away_is_refused),
         TEST(test_no_record_is_released_more_often_than_allowed),
         TEST(test_a_test_record_that_is_released_more_often_is_the_one_that_counts),
+        TEST(test_of_labelled_rows_what_single_records_have_spent_refuses_nothing),
+        TEST(test_limits_of_a_record_of_labelled_rows_go_with_one_set),
         TEST(test_all_releases_together_are_at_most_the_total),
         TEST(test_epsilon_is_limited_for_each_claim_of_its_own),
         TEST(test_epsilon_is_limited_for_each_adversary_and_adjacency),

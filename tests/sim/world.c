@@ -48,6 +48,23 @@ static bool takes(void *owner, const struct account_entry *mechanism)
     return !((const struct sim_party *)owner)->full;
 }
 
+static void leave_out(struct table *t, const uint8_t *spent)
+{
+    for (size_t i = 0; i < t->rows && spent != NULL; i++)
+        t->lacks[i] |= spent[i];
+}
+
+static enum status spare(void *owner, const struct plan *plan, const struct account_entry *planned,
+                         struct error *err)
+{
+    struct sim_party *p = owner;
+
+    (void)plan, (void)planned, (void)err;
+    leave_out(&p->train, p->spent.train);
+    leave_out(&p->test, p->spent.test);
+    return STATUS_OK;
+}
+
 static enum status may_answer(void *owner, uint32_t rows, struct error *err)
 {
     (void)rows;
@@ -242,6 +259,7 @@ void world_new_party(struct sim *s, uint32_t i)
         .start.seed = SEED,
         .ledger.spent = spent,
         .ledger.takes = takes,
+        .ledger.spare = spare,
         .ledger.may_answer = may_answer,
         .ledger.records = p->train.rows + p->test.rows + p->predicted.rows,
         .ledger.sequence = sequence,
@@ -551,7 +569,9 @@ void sim_free(struct sim *s)
         table_deinit(&p->train);
         table_deinit(&p->test);
         table_deinit(&p->predicted);
-        mem_free(p->spent);
+        mem_free(p->spent.train);
+        mem_free(p->spent.test);
+        mem_free(p->spent.predicted);
         persons_deinit(&p->persons);
         persons_deinit(&p->persons_predicted);
         wire_unpacker_deinit(&p->unpacker);

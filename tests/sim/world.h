@@ -70,7 +70,10 @@ struct sim_party {
     struct roster roster;
     struct sign_key key;
     struct table train, test, predicted;
-    uint8_t *spent; /* by row of predicted: it has no more to spend; NULL: each has */
+    /* By row: it has no more to spend; NULL: each has. */
+    struct {
+        uint8_t *train, *test, *predicted;
+    } spent;
     struct sim_list list;
     struct persons persons, persons_predicted; /* none is named but by sim_group */
     uint32_t salt;                             /* of its model's weights (packages.h) */

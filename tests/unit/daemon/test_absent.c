@@ -6,6 +6,8 @@
 
 #include "common/align/course.h"
 #include "common/data/intake.h"
+#include "common/data/scale.h"
+#include "common/data/schema_fit.h"
 #include "common/data/validate.h"
 
 #include <setjmp.h>
@@ -184,27 +186,51 @@ static void test_rows_to_predict_may_all_be_missing(void **state)
     }
 }
 
-static void test_a_table_with_none_of_the_labelled_rows_is_refused(void **state)
+/* Whatever is fitted is fitted to nothing: columns are numbers, and stay what they are. */
+static void test_a_table_with_none_of_the_labelled_rows_lacks_them_all(void **state)
 {
     static const uint32_t places[HERE] = {3, 0, 1};
     const struct placed_names names = {
         .key = "data", .may_lack = true, .train = "q", .test = "", .test_file = ""};
-    const struct intake_want kind = {.kind = SCHEMA_NUMBER, .limits = &INTAKE_LIMITS};
-    struct intake_want want = kind;
-    struct world w = {.train.rows = 0};
-    struct schema s = {0};
-    struct error err = {0};
+    const struct validate_rule rule = {.share = 0.5, .may_lack = true};
 
     (void)state;
     keep("q", places, 4);
-    assert_int_equal(placed_open_pair(&w.p, scratch_dir(), &names, &err), STATUS_OK);
-    want.places = placed_places(&w.p.train);
-    assert_int_equal(
-        intake_read(&w.train, &s, scratch_write_text("t.csv", "id,x\nz,9\n"), &want, &err),
-        STATUS_DATA);
-    assert_non_null(strstr(err.text, "none of the rows of alignment q is here"));
-    schema_deinit(&s);
-    close_tables(&w);
+    for (int kept_back = 0; kept_back < 2; kept_back++) {
+        struct intake_want want = {.kind = SCHEMA_AUTO, .limits = &INTAKE_LIMITS};
+        struct world w = {.train.rows = 0};
+        struct validate v = {0};
+        struct scale scale = {0};
+        struct schema schema = {0};
+        struct error err = {0};
+        size_t unseen, filled;
+
+        assert_int_equal(placed_open_pair(&w.p, scratch_dir(), &names, &err), STATUS_OK);
+        want.places = placed_places(&w.p.train);
+        assert_int_equal(intake_read(&w.train, &schema,
+                                     scratch_write_text("t.csv", "id,x,y\nz,9,blue\n"), &want,
+                                     &err),
+                         STATUS_OK);
+        assert_int_equal(w.train.rows, 0);
+        assert_int_equal(schema_fit(&schema, &w.train, &err), STATUS_OK);
+        if (kept_back)
+            assert_int_equal(validate_split(&v, &w.train, &w.test, &rule, &err), STATUS_OK);
+        assert_int_equal(schema_apply(&schema, &w.train, &unseen, &filled, &err), STATUS_OK);
+        assert_int_equal(scale_fit(&scale, &w.train), STATUS_OK);
+        assert_int_equal(scale.cols, 2);
+        assert_memory_equal(scale.sd, ((float[]){1, 1}), sizeof(float[2]));
+        fill(&w, kept_back ? rule.share : 0);
+        assert_int_equal(w.train.rows + w.test.rows, 4);
+        assert_int_equal(w.test.rows > 0, kept_back);
+        for (size_t i = 0; i < w.train.rows; i++)
+            assert_true(w.train.lacks[i]);
+        for (size_t i = 0; i < w.test.rows; i++)
+            assert_true(w.test.lacks[i]);
+        scale_deinit(&scale);
+        schema_deinit(&schema);
+        validate_deinit(&v);
+        close_tables(&w);
+    }
 }
 
 /* Or a plan's price, and whether it is refused, would say so. */
@@ -351,7 +377,7 @@ int main(void)
         cmocka_unit_test(test_a_labelled_row_that_is_gone_is_one_that_is_not_here),
         cmocka_unit_test(test_a_side_without_any_labelled_row_predicts_as_others_do),
         cmocka_unit_test(test_rows_to_predict_may_all_be_missing),
-        cmocka_unit_test(test_a_table_with_none_of_the_labelled_rows_is_refused),
+        cmocka_unit_test(test_a_table_with_none_of_the_labelled_rows_lacks_them_all),
         cmocka_unit_test(test_whether_a_row_that_may_be_lacking_is_in_both_does_not_show),
         cmocka_unit_test(test_a_table_of_common_rows_is_as_it_was),
         cmocka_unit_test(test_rows_that_are_not_here_are_kept_back_as_others_do),

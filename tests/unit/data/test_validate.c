@@ -273,7 +273,7 @@ static void test_rows_of_one_person_stay_together(void **state)
     enum { EACH = 8 };
     struct table train = table_of(0, ROWS, 1), test = {0};
     struct group g = persons_of(ROWS, EACH);
-    const struct validate_rule rule = {0.25, VALIDATE_GROUP, &g, NULL};
+    const struct validate_rule rule = {.share = 0.25, .by = VALIDATE_GROUP, .group = &g};
     bool back[ROWS] = {0};
     struct error err = {0};
     struct validate v;
@@ -298,8 +298,8 @@ static void test_rows_of_one_person_stay_together(void **state)
 static void test_the_last_rows_by_id_are_kept_back(void **state)
 {
     struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1), left;
-    const struct validate_rule rule = {0.3, VALIDATE_ORDER, NULL, NULL},
-                               none = {0.0001, VALIDATE_ORDER, NULL, NULL};
+    const struct validate_rule rule = {.share = 0.3, .by = VALIDATE_ORDER},
+                               none = {.share = 0.0001, .by = VALIDATE_ORDER};
     const size_t kept = (size_t)(0.3 * ROWS);
     struct error err = {0};
     struct validate v;
@@ -326,7 +326,7 @@ static void test_the_latest_rows_are_kept_back_whatever_their_ids(void **state)
 {
     struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1), left;
     static uint32_t place[ROWS];
-    const struct validate_rule rule = {0.3, VALIDATE_TIME, NULL, place};
+    const struct validate_rule rule = {.share = 0.3, .by = VALIDATE_TIME, .place = place};
     const size_t kept = (size_t)(0.3 * ROWS);
     struct error err = {0};
     struct validate v;
@@ -359,7 +359,8 @@ static void test_the_hash_of_a_group_is_the_documented_one(void **state)
     for (int above = 0; above < 2; above++) {
         struct table train = table_of(0, 2, 1), test = {0};
         struct group g = persons_of(2, 1);
-        const struct validate_rule rule = {p7 + (above ? 1e-9 : -1e-9), VALIDATE_GROUP, &g, NULL};
+        const struct validate_rule rule = {
+            .share = p7 + (above ? 1e-9 : -1e-9), .by = VALIDATE_GROUP, .group = &g};
         struct error err = {0};
         struct validate v;
         enum status s;

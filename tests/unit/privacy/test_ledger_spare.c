@@ -171,12 +171,50 @@ static void test_a_record_is_judged_by_its_own_counts(void **state)
     ledger_close(l);
 }
 
+/* Before anything is released: on top of what each has, so often as is planned. */
+static void test_a_record_without_room_for_what_is_planned_is_spared(void **state)
+{
+    struct account_entry planned = PBM;
+    uint32_t judged = 0;
+    const struct ledger_limits most = {.record_max = 4},
+                               by_one = {.judge_one = at_most_four, .owner = &judged};
+    struct ledger *l = open_at(":memory:");
+    uint32_t *slots = bind_rows(l, RECORDS), asked[RECORDS + 1], found[2];
+    const char *const names[] = {"r1", "a stranger"};
+    uint8_t spared[RECORDS + 1];
+
+    (void)state;
+    use(l, &PBM);
+    reserve(l, LEDGER_TRAIN, (uint32_t[]){slots[1], slots[2], slots[2], slots[2]}, 4);
+    memcpy(asked, slots, RECORDS * sizeof *asked);
+    asked[RECORDS] = UINT32_MAX;
+    for (uint32_t n = 0; n <= 5; n++) {
+        const uint8_t want[] = {n > 4, n > 3, n > 1, n > 4, n > 4};
+
+        planned.participations_max = n;
+        planned.releases = 4 * (uint64_t)n;
+        assert_int_equal(ledger_spare_planned(l, spared, asked, RECORDS + 1, &planned, &most),
+                         STATUS_OK);
+        assert_memory_equal(spared, want, sizeof want);
+        assert_int_equal(ledger_spare_planned(l, spared, asked, RECORDS + 1, &planned, &by_one),
+                         STATUS_OK);
+        assert_memory_equal(spared, want, sizeof want);
+    }
+    assert_int_equal(ledger_spent(l, slots[2]), 3); /* nothing has changed */
+    assert_int_equal(ledger_slots(l, found, names, 2), STATUS_OK);
+    assert_int_equal(found[0], slots[1]);
+    assert_int_equal(found[1], UINT32_MAX);
+    mem_free(slots);
+    ledger_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_over_a_record_s_limit_is_nobody_s),
         cmocka_unit_test(test_mechanisms_whose_releases_were_all_nobody_s_are_read_again),
         cmocka_unit_test(test_a_record_is_judged_by_its_own_counts),
+        cmocka_unit_test(test_a_record_without_room_for_what_is_planned_is_spared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
