@@ -233,6 +233,22 @@ static enum status check_bottom(const struct load *l, struct config_party *c, st
                        err);
 }
 
+/* What is moved is an image, and not out of sight. */
+static enum status check_augment(const struct load *l, const struct config_party *c,
+                                 struct error *err)
+{
+    const char *key = c->augment_crop > 0 ? "data.augment.crop" : "data.augment.flip";
+
+    if (c->augment_crop == 0 && !c->augment_flip)
+        return STATUS_OK;
+    if (c->shape.n != 3 || c->degree > 0)
+        return load_refuse(
+            l, key, "is of images, which data.shape: [C, H, W] says they are, before layers", err);
+    if (c->augment_crop >= c->shape.width[1] || c->augment_crop >= c->shape.width[2])
+        return load_refuse(l, key, "would move images of data.shape out of sight", err);
+    return STATUS_OK;
+}
+
 /* A bottom that does not train would be another one for each batch. */
 static enum status check_dropout(const struct load *l, const struct config_party *c,
                                  struct error *err)
@@ -268,6 +284,8 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
         s = check_train(&l, c, err);
     if (s == STATUS_OK)
         s = check_bottom(&l, c, err);
+    if (s == STATUS_OK)
+        s = check_augment(&l, c, err);
     return s == STATUS_OK ? check_dropout(&l, c, err) : s;
 }
 

@@ -199,6 +199,8 @@ struct config_party {
     char group[CONFIG_COLUMN_MAX]; /* whose rows they are; "": each is its own */
     char time[CONFIG_COLUMN_MAX];  /* when they were; "": nobody says */
     struct plan_widths shape;      /* of a row: [C, H, W] or [T, C]; empty: its values are flat */
+    uint32_t augment_crop;         /* of images in training: moved by so many pixels at most */
+    bool augment_flip;             /* and mirrored, every other one */
     enum layers_preset preset;     /* which layers has been filled in from */
     struct config_layers layers;   /* empty for a polynomial bottom */
     enum plan_activation activation;

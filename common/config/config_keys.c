@@ -339,6 +339,12 @@ static const struct key party_keys[] = {
      .help = "What a row of this party's columns is to model.layers: [C, H, W], an image whose "
              "channels stand one after the other, each row by row; [T, C], a series of T steps of "
              "C values; []: values without an order."},
+    {"data.augment.crop", KEY_U32, PARTY(augment_crop), .lo = 0, .hi = 256, .fallback = "0",
+     .help = "In training each image is moved by up to so many pixels, up or down and left or "
+             "right, by chance; what comes in at the edge is zero.  The draws are this party's "
+             "own, anew in each step.  Evaluations and predictions see images as they are."},
+    {"data.augment.flip", KEY_BOOL, PARTY(augment_flip), .fallback = "false",
+     .help = "In training every other image, by chance, is mirrored, left to right."},
     {"model.preset", KEY_CHOICE, PARTY(preset), .choices = layers_presets, .fallback = "none",
      .help = "Layers by a name (docs/models.md lists them) instead of model.layers. cnn: two "
              "convolutions, each followed by a pool, and a hidden layer; lstm: one of 64 units; "

@@ -191,6 +191,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
           b->back.factors != NULL && b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
     s = party_masks_init(&b->masks, &spec);
+    if (s == STATUS_OK)
+        s = party_augment_init(&b->augment, config);
     return s == STATUS_OK ? party_dp_init(&b->dp, config, &spec, batch) : s;
 }
 
@@ -198,6 +200,7 @@ void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party)
 {
     party_dp_seed(&b->dp, seed, party);
     party_masks_seed(&b->masks, seed, party);
+    party_augment_seed(&b->augment, seed, party);
 }
 
 static enum status take_package(struct nn_net *net, const uint8_t *bytes, size_t n,
@@ -246,6 +249,7 @@ void party_bottom_deinit(struct party_bottom *b)
                  (unsigned long long)b->cut.lost);
     party_dp_deinit(&b->dp);
     party_masks_deinit(&b->masks);
+    party_augment_deinit(&b->augment);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
 }
@@ -297,6 +301,7 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     const float *h;
 
     table_gather(b->batch, t, rows, n);
+    party_augment_batch(&b->augment, b->batch, n, step);
     b->batch_rows = n;
     b->masks.some_lack = t->lacks != NULL;
     for (uint32_t i = 0; i < n && b->masks.some_lack; i++)

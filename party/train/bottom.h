@@ -10,6 +10,7 @@
 #include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
+#include "party/train/augment.h"
 #include "party/train/dp.h"
 #include "party/train/masks.h"
 
@@ -57,6 +58,7 @@ struct party_bottom {
     bool frozen;        /* never steps */
     struct party_dp dp; /* on when model.train is dp */
     struct party_masks masks;
+    struct party_augment augment;
     float *anchor; /* the parameters as the round found them; NULL without a proximal term */
     /* Set by another thread: no further local step begins; NULL: never.  interrupted: one did not,
      * and the parameters are those of a step half taken. */

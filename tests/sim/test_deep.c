@@ -17,37 +17,44 @@
 #define HOUR_US 3600000000ull
 
 static const struct {
-    const char *shape, *layers, *sets[4];
+    const char *shape, *layers, *sets[4], *augment;
 } runs[] = {
     {"data.shape=[2,3,4]",
      "model.layers=[{conv2d: {out: 4, kernel: 3, padding: 1}}, {groupnorm: 2}, relu, {maxpool: 2}, "
      "flatten, 3]",
-     {"protocol.aggregation=masked", "protocol.encoding=pbm", "training.optimizer=adam"}},
+     {"protocol.aggregation=masked", "protocol.encoding=pbm", "training.optimizer=adam"},
+     "data.augment.crop=1"},
     {"data.shape=[6,4]",
      "model.layers=[{lstm: {units: 3, whole: 1}}, {conv1d: {out: 2, kernel: 3}}, tanh, {lstm: 3}, "
      "3]",
-     {"protocol.aggregation=masked", "protocol.encoding=fixed", "protocol.local_iterations=3"}},
+     {"protocol.aggregation=masked", "protocol.encoding=fixed", "protocol.local_iterations=3"},
+     NULL},
     {"data.shape=[2,4,3]",
      "model.layers=[residual, {conv2d: {out: 3, kernel: 3, stride: 2, padding: 1, bias: 0}}, "
      "{groupnorm: 1}, shortcut, {conv2d: {out: 3, kernel: 1, stride: 2}}, add, relu, flatten, "
      "residual, 6, 12, add]",
-     {"protocol.aggregation=masked", "protocol.encoding=fixed", "training.optimizer=adam"}},
+     {"protocol.aggregation=masked", "protocol.encoding=fixed", "training.optimizer=adam"},
+     NULL},
     {"data.shape=[2,4,3]",
      "model.layers=[{conv2d: {out: 3, kernel: 3}}, batchnorm, tanh, flatten, 4]",
-     {"protocol.aggregation=masked", "protocol.encoding=fixed", "protocol.local_iterations=2"}},
+     {"protocol.aggregation=masked", "protocol.encoding=fixed", "protocol.local_iterations=2"},
+     "data.augment.flip=true"},
     {"data.shape=[6,4]",
      "model.layers=[{gru: {units: 3, whole: 1}}, {lstm: 2}, 3]",
-     {"protocol.aggregation=masked", "protocol.encoding=pbm", "training.optimizer=momentum"}},
+     {"protocol.aggregation=masked", "protocol.encoding=pbm", "training.optimizer=momentum"},
+     NULL},
     {"data.shape=[1,4,6]",
      "model.layers=[{conv2d: {out: 2, kernel: 3, stride: 2}}, {avgpool: {size: 1}}, sigmoid, "
      "globalpool, flatten, 4]",
-     {"protocol.aggregation=coded", "protocol.encoding=gaussian", "training.optimizer=momentum"}},
+     {"protocol.aggregation=coded", "protocol.encoding=gaussian", "training.optimizer=momentum"},
+     NULL},
     {"data.shape=[8,3]",
      "model.layers=[{conv1d: {out: 4, kernel: 3}}, {groupnorm: 2}, relu, {gru: {units: 2, whole: "
      "1}}, "
      "flatten, 4]",
      {"protocol.aggregation=clear", "protocol.encoding=topk", "protocol.local_view=refreshed",
-      "protocol.local_iterations=2"}},
+      "protocol.local_iterations=2"},
+     NULL},
 };
 enum { RUNS = sizeof runs / sizeof *runs, COLUMNS = 24 };
 
@@ -65,7 +72,7 @@ static struct sim_options options_of(size_t i, bool deep)
                  runs[i].sets[0], runs[i].sets[1], runs[i].sets[2], runs[i].sets[3]},
         .party_sets = {"model.dropout=0.2",
                        "policy.encodings=[pbm, fixed, float32, gaussian, topk]",
-                       deep ? runs[i].shape : NULL, runs[i].layers},
+                       deep ? runs[i].shape : NULL, runs[i].layers, deep ? runs[i].augment : NULL},
     };
 }
 

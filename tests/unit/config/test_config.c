@@ -257,6 +257,12 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
         if (party.group[0] == 0 || party.time[0] == 0)
             party.validate_by = VALIDATE_ID;
         party.shape = party.degree > 0 ? (struct plan_widths){0} : (struct plan_widths){2, {4, 3}};
+        if (party.degree == 0 && i % 2 == 0)
+            party.shape = (struct plan_widths){3, {1, 300, 257}};
+        if (party.shape.n != 3) {
+            party.augment_crop = 0;
+            party.augment_flip = false;
+        }
         party.preset = PRESET_NONE;
         if (party.degree > 0)
             party.layers = (struct config_layers){0};

@@ -122,6 +122,21 @@ static void test_beside_a_preset_stand_its_own_layers_alone(void **state)
     assert_int_equal(load_two("data.shape=[2, 3]", "model.polynomial.degree=2", &err), STATUS_OK);
 }
 
+static void test_images_alone_are_moved_and_not_out_of_sight(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(load_two("data.shape=[3,8,6]", "data.augment.crop=5", &err), STATUS_OK);
+    assert_int_equal(load_two("data.shape=[3,8,6]", "data.augment.flip=true", &err), STATUS_OK);
+    assert_int_equal(load_two("data.shape=[3,8,6]", "data.augment.crop=6", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "would move images of data.shape out of sight"));
+    assert_int_equal(load_two("data.shape=[6,3]", "data.augment.crop=1", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "data.augment.crop=1: is of images"));
+    assert_int_equal(load("data.augment.flip=true", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "data.augment.flip=true: is of images"));
+}
+
 static void test_every_word_is_read_back_as_it_was_printed(void **state)
 {
     static const char *const items[] = {
@@ -174,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_layer_is_refused_in_words),
         cmocka_unit_test(test_a_preset_is_its_layers),
         cmocka_unit_test(test_beside_a_preset_stand_its_own_layers_alone),
+        cmocka_unit_test(test_images_alone_are_moved_and_not_out_of_sight),
         cmocka_unit_test(test_every_word_is_read_back_as_it_was_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
