@@ -173,7 +173,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (s != STATUS_OK)
         return s;
     b->batch = arena_alloc(&b->arena, (size_t)batch * features, sizeof(float));
-    b->masks.lacks = arena_alloc(&b->arena, batch, 1);
+    b->drawn.masks.lacks = arena_alloc(&b->arena, batch, 1);
     b->back.gradient = arena_alloc(&b->arena, (size_t)batch * b->width, sizeof(float));
     b->back.received = arena_alloc(&b->arena, words, sizeof *b->back.received);
     b->back.factors = down.gradient.form == GRADIENT_FULL
@@ -183,24 +183,24 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
     if (anchor > 0)
         b->anchor = arena_alloc(&b->arena, anchor, sizeof *b->anchor);
     if (nothing > 0)
-        b->masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
+        b->drawn.masks.nothing = arena_alloc(&b->arena, nothing, sizeof(float));
     if (shown > 0)
         b->shown.h = arena_alloc(&b->arena, shown, sizeof(float));
-    CHECK((nothing == 0 || b->masks.nothing != NULL) && (shown == 0 || b->shown.h != NULL));
-    CHECK(b->masks.lacks != NULL && b->back.gradient != NULL && b->back.received != NULL &&
+    CHECK((nothing == 0 || b->drawn.masks.nothing != NULL) && (shown == 0 || b->shown.h != NULL));
+    CHECK(b->drawn.masks.lacks != NULL && b->back.gradient != NULL && b->back.received != NULL &&
           b->back.factors != NULL && b->back.turned != NULL && (anchor == 0 || b->anchor != NULL));
     nn_net_randomize(&b->net, (enum nn_init)p->model.init, init);
-    s = party_masks_init(&b->masks, &spec);
+    s = party_masks_init(&b->drawn.masks, &spec);
     if (s == STATUS_OK)
-        s = party_augment_init(&b->augment, config);
+        s = party_augment_init(&b->drawn.augment, config);
     return s == STATUS_OK ? party_dp_init(&b->dp, config, &spec, batch) : s;
 }
 
 void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party)
 {
     party_dp_seed(&b->dp, seed, party);
-    party_masks_seed(&b->masks, seed, party);
-    party_augment_seed(&b->augment, seed, party);
+    party_masks_seed(&b->drawn.masks, seed, party);
+    party_augment_seed(&b->drawn.augment, seed, party);
 }
 
 static enum status take_package(struct nn_net *net, const uint8_t *bytes, size_t n,
@@ -248,8 +248,8 @@ void party_bottom_deinit(struct party_bottom *b)
                  "data.scale may help, or smaller steps",
                  (unsigned long long)b->cut.lost);
     party_dp_deinit(&b->dp);
-    party_masks_deinit(&b->masks);
-    party_augment_deinit(&b->augment);
+    party_masks_deinit(&b->drawn.masks);
+    party_augment_deinit(&b->drawn.augment);
     arena_deinit(&b->arena);
     *b = (struct party_bottom){0};
 }
@@ -301,12 +301,12 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     const float *h;
 
     table_gather(b->batch, t, rows, n);
-    party_augment_batch(&b->augment, b->batch, n, step);
+    party_augment_batch(&b->drawn.augment, b->batch, n, step);
     b->batch_rows = n;
-    b->masks.some_lack = t->lacks != NULL;
-    for (uint32_t i = 0; i < n && b->masks.some_lack; i++)
-        b->masks.lacks[i] = t->lacks[rows[i]];
-    party_masks_draw(&b->masks, &b->net, step, n);
+    b->drawn.masks.some_lack = t->lacks != NULL;
+    for (uint32_t i = 0; i < n && b->drawn.masks.some_lack; i++)
+        b->drawn.masks.lacks[i] = t->lacks[rows[i]];
+    party_masks_draw(&b->drawn.masks, &b->net, step, n);
     h = forward(b);
     b->cut.lost += nn_net_lost_forward(&b->net);
     if (b->net.spec.layer[0].kind == NN_POLYNOMIAL) {
@@ -315,15 +315,15 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
         b->cut.inputs += (uint64_t)n * t->cols;
         b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.layer[0].x_max);
     }
-    return without(h, b->masks.some_lack ? b->masks.lacks : NULL, n, b->width);
+    return without(h, b->drawn.masks.some_lack ? b->drawn.masks.lacks : NULL, n, b->width);
 }
 
 const float *party_bottom_leave_out(struct party_bottom *b, uint32_t n)
 {
     b->batch_rows = n;
-    b->masks.some_lack = false;
-    memset(b->masks.nothing, 0, (size_t)n * b->width * sizeof *b->masks.nothing);
-    return b->masks.nothing;
+    b->drawn.masks.some_lack = false;
+    memset(b->drawn.masks.nothing, 0, (size_t)n * b->width * sizeof *b->drawn.masks.nothing);
+    return b->drawn.masks.nothing;
 }
 
 const float *party_bottom_evaluate(struct party_bottom *b, const struct table *t, uint32_t first,
@@ -379,7 +379,8 @@ uint32_t party_bottom_clip(struct party_bottom *b, double most)
 
 const float *party_bottom_again(struct party_bottom *b)
 {
-    return without(forward(b), b->masks.some_lack ? b->masks.lacks : NULL, b->batch_rows, b->width);
+    return without(forward(b), b->drawn.masks.some_lack ? b->drawn.masks.lacks : NULL,
+                   b->batch_rows, b->width);
 }
 
 bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_t q)
@@ -396,8 +397,8 @@ void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t st
         return;
     if (q == 0 && b->anchor != NULL)
         nn_net_copy_params(&b->net, b->anchor);
-    if (b->masks.some_lack) /* nothing comes back to a row that is not there */
-        silence(b->back.gradient, b->masks.lacks, b->batch_rows, b->width);
+    if (b->drawn.masks.some_lack) /* nothing comes back to a row that is not there */
+        silence(b->back.gradient, b->drawn.masks.lacks, b->batch_rows, b->width);
     if (b->dp.factor != NULL)
         party_dp_backward(&b->dp, &b->net, b->back.gradient,
                           step * p->protocol.local_iterations + q);

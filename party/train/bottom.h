@@ -57,8 +57,10 @@ struct party_bottom {
     float clip;         /* C; under fedvs none */
     bool frozen;        /* never steps */
     struct party_dp dp; /* on when model.train is dp */
-    struct party_masks masks;
-    struct party_augment augment;
+    struct {
+        struct party_masks masks;
+        struct party_augment augment;
+    } drawn; /* for one step */
     float *anchor; /* the parameters as the round found them; NULL without a proximal term */
     /* Set by another thread: no further local step begins; NULL: never.  interrupted: one did not,
      * and the parameters are those of a step half taken. */

@@ -259,10 +259,8 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
         party.shape = party.degree > 0 ? (struct plan_widths){0} : (struct plan_widths){2, {4, 3}};
         if (party.degree == 0 && i % 2 == 0)
             party.shape = (struct plan_widths){3, {1, 300, 257}};
-        if (party.shape.n != 3) {
-            party.augment_crop = 0;
-            party.augment_flip = false;
-        }
+        party.augment_crop *= party.shape.n == 3;
+        party.augment_flip &= party.shape.n == 3;
         party.preset = PRESET_NONE;
         if (party.degree > 0)
             party.layers = (struct config_layers){0};
@@ -415,21 +413,6 @@ static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
     assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.item[0].argument[0] == 9);
     assert_int_equal(load_bottom("", "model.polynomial.degree=9", &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "in [0, 8]"));
-}
-
-static void test_dropout_is_of_hidden_layers_that_train(void **state)
-{
-    static const char *const none[] = {"model.layers=[]", "model.polynomial.degree=2",
-                                       "model.train=frozen", "model.dropout=0.95"};
-    struct error err = {0};
-
-    (void)state;
-    assert_int_equal(load_bottom("model: {dropout: 0.5}\n", NULL, &err), STATUS_OK);
-    assert_true(party.dropout == 0.5);
-    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
-        assert_int_equal(load_bottom("model: {dropout: 0.5}\n", none[i], &err), STATUS_CONFIG);
-        assert_non_null(strstr(err.text, "model.dropout"));
-    }
 }
 
 static void test_a_polynomial_with_layers_is_refused_where_the_layers_stand(void **state)
@@ -594,7 +577,6 @@ int main(void)
         cmocka_unit_test(test_the_documented_reference_is_that_of_the_program),
         cmocka_unit_test(test_a_state_leaves_room_for_the_names_in_it),
         cmocka_unit_test(test_a_bottom_is_layered_unless_it_has_a_degree),
-        cmocka_unit_test(test_dropout_is_of_hidden_layers_that_train),
         cmocka_unit_test(test_a_polynomial_with_layers_is_refused_where_the_layers_stand),
         cmocka_unit_test(test_a_party_that_admits_fedvs_alone_needs_a_polynomial),
         cmocka_unit_test(test_fedvs_implies_its_encoding_unless_one_is_given),

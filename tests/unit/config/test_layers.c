@@ -122,6 +122,21 @@ static void test_beside_a_preset_stand_its_own_layers_alone(void **state)
     assert_int_equal(load_two("data.shape=[2, 3]", "model.polynomial.degree=2", &err), STATUS_OK);
 }
 
+static void test_dropout_is_of_hidden_layers_that_train(void **state)
+{
+    static const char *const none[] = {"model.layers=[]", "model.polynomial.degree=2",
+                                       "model.train=frozen", "model.dropout=0.95"};
+    struct error err;
+
+    (void)state;
+    assert_int_equal(load("model.dropout=0.5", &err), STATUS_OK);
+    assert_true(party.dropout == 0.5);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        assert_int_equal(load_two("model.dropout=0.5", none[i], &err), STATUS_CONFIG);
+        assert_non_null(strstr(err.text, "model.dropout"));
+    }
+}
+
 static void test_images_alone_are_moved_and_not_out_of_sight(void **state)
 {
     struct error err;
@@ -189,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_layer_is_refused_in_words),
         cmocka_unit_test(test_a_preset_is_its_layers),
         cmocka_unit_test(test_beside_a_preset_stand_its_own_layers_alone),
+        cmocka_unit_test(test_dropout_is_of_hidden_layers_that_train),
         cmocka_unit_test(test_images_alone_are_moved_and_not_out_of_sight),
         cmocka_unit_test(test_every_word_is_read_back_as_it_was_printed),
     };
