@@ -43,6 +43,12 @@ struct party_shown {
     float *h;
 };
 
+/* By chance, for one step. */
+struct party_drawn {
+    struct party_masks masks;
+    struct party_augment augment;
+};
+
 /* Written by bottom.c, and what stops it by plan.c. */
 struct party_bottom {
     struct arena arena;
@@ -57,10 +63,7 @@ struct party_bottom {
     float clip;         /* C; under fedvs none */
     bool frozen;        /* never steps */
     struct party_dp dp; /* on when model.train is dp */
-    struct {
-        struct party_masks masks;
-        struct party_augment augment;
-    } drawn; /* for one step */
+    struct party_drawn drawn;
     float *anchor; /* the parameters as the round found them; NULL without a proximal term */
     /* Set by another thread: no further local step begins; NULL: never.  interrupted: one did not,
      * and the parameters are those of a step half taken. */
