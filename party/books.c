@@ -43,11 +43,10 @@ enum status books_open_ledger(struct ledger **out, const struct config_party *c,
     return s;
 }
 
-/* By person where data.group says who they are, and by id otherwise; nobody's where they are left
- * out (NULL: none is).  The caller frees the ids. */
+/* By person where data.group says who they are, and by id otherwise.  The caller frees the ids. */
 static enum status name_rows(struct ledger_rows *out, const char ***ids,
                              const struct party_inputs *in, const struct table *t,
-                             const uint8_t *left_out, struct error *err)
+                             struct error *err)
 {
     const struct persons *persons = &in->persons;
     const size_t first = t == &in->train ? 0 : in->train.rows;
@@ -59,25 +58,23 @@ static enum status name_rows(struct ledger_rows *out, const char ***ids,
         return error_set(err, STATUS_MEMORY, "ledger: no memory for %zu ids", t->rows);
     of = *ids + t->rows;
     for (size_t i = 0; i < t->rows; i++) {
-        (*ids)[i] = left_out != NULL && left_out[i] ? LEDGER_NOBODY : validate_own_id(t, i);
+        (*ids)[i] = validate_own_id(t, i);
         of[i] = named ? group_name(&persons->group, first + i) : NULL;
     }
     *out = (struct ledger_rows){.ids = *ids, .persons = named ? of : NULL, .n = t->rows};
     return STATUS_OK;
 }
 
-static enum status bind(struct books *b, const struct table *t, const uint8_t *left_out,
-                        uint32_t **slots, uint32_t *set, struct error *err)
+static enum status bind(struct books *b, const struct table *t, uint32_t **slots, uint32_t *set,
+                        struct error *err)
 {
     struct ledger_rows rows;
     const char **ids;
     enum status s;
 
-    mem_free(*slots);
-    *slots = NULL;
     if (t->rows == 0)
         return STATUS_OK;
-    s = name_rows(&rows, &ids, b->in, t, left_out, err);
+    s = name_rows(&rows, &ids, b->in, t, err);
     if (s == STATUS_OK)
         s = ledger_bind_persons(b->ledger, slots, set, &rows, err);
     mem_free(ids);
@@ -89,10 +86,10 @@ enum status books_records_with(struct ledger *l, const struct party_inputs *in, 
 {
     struct ledger_rows tables[2];
     const char **train, **test = NULL;
-    enum status s = name_rows(&tables[0], &train, in, &in->train, NULL, err);
+    enum status s = name_rows(&tables[0], &train, in, &in->train, err);
 
     if (s == STATUS_OK)
-        s = name_rows(&tables[1], &test, in, &in->test, NULL, err);
+        s = name_rows(&tables[1], &test, in, &in->test, err);
     if (s == STATUS_OK)
         s = ledger_records_with(l, tables, 2, records, err);
     mem_free(train);
@@ -152,27 +149,19 @@ static enum status bind_nobody(struct books *b, struct error *err)
     uint32_t *slot;
     const enum status s = ledger_bind(b->ledger, &slot, NULL, name, 1, err);
 
+    if (s == STATUS_OK)
+        b->nobody = slot[0];
     mem_free(slot);
     return s;
-}
-
-/* without: those that are left out of a job are nobody's. */
-static enum status bind_tables(struct books *b, bool without, struct error *err)
-{
-    const struct spared *spared = &b->spared;
-    enum status s = bind(b, &b->in->train, without ? spared->train.left_out : NULL, &b->train_slots,
-                         &b->train_set, err);
-
-    return s == STATUS_OK ? bind(b, &b->in->test, without ? spared->test.left_out : NULL,
-                                 &b->test_slots, &b->test_set, err)
-                          : s;
 }
 
 static enum status bind_all(struct books *b, struct error *err)
 {
     bool paid = true;
-    enum status s = bind_tables(b, false, err);
+    enum status s = bind(b, &b->in->train, &b->train_slots, &b->train_set, err);
 
+    if (s == STATUS_OK)
+        s = bind(b, &b->in->test, &b->test_slots, &b->test_set, err);
     if (s == STATUS_OK)
         s = books_drawn_paid(b->ledger, b->in, &paid, err);
     b->due = !paid;
@@ -219,7 +208,9 @@ void books_close(struct books *b)
 
 static enum status collect(struct books *b, const struct action_charge *c, struct error *err)
 {
-    const uint32_t *map = purpose_of(c->purpose)->test ? b->test_slots : b->train_slots;
+    const bool test = purpose_of(c->purpose)->test;
+    const uint32_t *map = test ? b->test_slots : b->train_slots;
+    const uint8_t *left_out = test ? b->spared.test.left_out : b->spared.train.left_out;
 
     if (c->n > b->slots_max) {
         uint32_t *grown = mem_alloc(c->n, sizeof *grown);
@@ -230,7 +221,7 @@ static enum status collect(struct books *b, const struct action_charge *c, struc
         b->slots_max = c->n;
     }
     for (size_t i = 0; i < c->n; i++)
-        b->slots[i] = map[c->rows[i]];
+        b->slots[i] = left_out != NULL && left_out[c->rows[i]] ? b->nobody : map[c->rows[i]];
     return STATUS_OK;
 }
 
@@ -285,8 +276,8 @@ static enum status judge(const struct books *b, const struct account_entry *entr
 }
 
 /* With the next releases counted, record by record: the record that has most of them need not be
- * the one that had most before, and what a plan was priced at suffices for it.  That price was
- * without repetitions; void rounds add to it, and this is where they are stopped. */
+ * the one that had most before.  Void rounds add to what a plan was priced at, and this is where
+ * they are stopped. */
 static enum status check_epsilon(void *owner, struct error *err)
 {
     struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
@@ -409,28 +400,22 @@ static void judge_each(struct ledger_limits *limits)
 
 enum status books_spare(struct books *b, const struct account_entry *planned, struct error *err)
 {
+    const struct party_inputs *in = b->in;
     struct spared *spared = &b->spared;
     struct ledger_limits limits = limits_of(b);
-    enum status s;
+    enum status s = spared_init(spared, &in->train, &in->test);
 
     judge_each(&limits);
-    if (spared->train.table == NULL)
-        s = spared_init(spared, &b->in->train, &b->in->test);
-    else /* of another job */
-        s = bind_tables(b, false, err);
     if (s == STATUS_OK)
-        s = ledger_spare_planned(b->ledger, spared->train.left_out, b->train_slots,
-                                 b->in->train.rows, planned, &limits);
-    if (s == STATUS_OK)
-        s = ledger_spare_planned(b->ledger, spared->test.left_out, b->test_slots, b->in->test.rows,
+        s = ledger_spare_planned(b->ledger, spared->train.left_out, b->train_slots, in->train.rows,
                                  planned, &limits);
-    if (s == STATUS_MEMORY)
-        return error_set(err, s, "ledger: no memory for %zu rows", b->in->train.rows);
     if (s == STATUS_OK)
-        s = bind_tables(b, true, err);
-    if (s == STATUS_OK)
-        spared_begin(spared, planned);
-    return s;
+        s = ledger_spare_planned(b->ledger, spared->test.left_out, b->test_slots, in->test.rows,
+                                 planned, &limits);
+    if (s != STATUS_OK)
+        return error_set(err, s, "ledger: no memory for %zu rows", in->train.rows);
+    spared_begin(spared, planned);
+    return STATUS_OK;
 }
 
 static enum status count_spared(struct books *b, const struct table *t,
@@ -441,7 +426,7 @@ static enum status count_spared(struct books *b, const struct table *t,
     uint32_t *slots = mem_alloc(t->rows, sizeof *slots);
     const char **ids = NULL;
     struct ledger_rows rows;
-    enum status s = name_rows(&rows, &ids, b->in, t, NULL, err);
+    enum status s = name_rows(&rows, &ids, b->in, t, err);
 
     judge_each(&limits);
     if (s == STATUS_OK && (spared == NULL || slots == NULL))
@@ -522,6 +507,30 @@ static enum status charge_asked(struct books *b, const struct action_charge *c,
     return s;
 }
 
+/* Slot by slot: what is written does not hang on who is left out.  What is not sent stays. */
+static enum status charge_labelled(struct books *b, const struct action_charge *c,
+                                   struct ledger_block *block, struct ledger_limits *limits,
+                                   struct error *err)
+{
+    const struct ledger_asked asked = ledger_asked(b->ledger); /* as they were */
+    enum status s;
+
+    if (c->give_back)
+        return STATUS_OK;
+    s = spared_charge(&b->spared, c, err);
+    if (s != STATUS_OK)
+        return s;
+    judge_each(limits);
+    limits->record_max = 0;
+    block->scheduled = false;
+    block->asked = &asked;
+    block->places = c->n;
+    s = ledger_reserve(b->ledger, block, limits, err);
+    if (s != STATUS_OK)
+        spared_take_back(&b->spared, c);
+    return s;
+}
+
 static int by_slot(const void *x, const void *y)
 {
     const uint32_t *a = x, *b = y;
@@ -576,7 +585,7 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
         return ledger_keep(b->ledger, err);
     if (s == STATUS_OK && b->due && !c->give_back)
         s = charge_statistics(b, err);
-    if (s == STATUS_OK && !block.scheduled)
+    if (s == STATUS_OK && (!block.scheduled || spared_is_on(&b->spared)))
         s = collect(b, c, err);
     if (s == STATUS_OK)
         s = ledger_use(b->ledger, &c->mechanism, err);
@@ -585,15 +594,8 @@ enum status books_charge(struct books *b, const struct action_charge *c, struct 
     block.slots = b->slots;
     if (c->predicts)
         return charge_asked(b, c, &block, &limits, err);
-    if (b->spared.begun && spared_charge(&b->spared, c, err) != STATUS_OK)
-        return STATUS_BUDGET;
-    if (b->spared.begun) {
-        judge_each(&limits);
-        limits.record_max = 0;
-    }
-    s = c->give_back ? ledger_return(b->ledger, &block, err)
-                     : ledger_reserve(b->ledger, &block, &limits, err);
-    if (b->spared.begun && s != STATUS_OK)
-        spared_take_back(&b->spared, c);
-    return s;
+    if (spared_is_on(&b->spared))
+        return charge_labelled(b, c, &block, &limits, err);
+    return c->give_back ? ledger_return(b->ledger, &block, err)
+                        : ledger_reserve(b->ledger, &block, &limits, err);
 }

@@ -18,6 +18,7 @@ struct books {
     uint32_t bindings; /* of it before */
     uint32_t *train_slots, *test_slots;
     uint32_t train_set, test_set; /* the ledger's numbers of both */
+    uint32_t nobody;              /* its slot, where rows may not be here */
     uint32_t *slots;              /* scratch: the slots of a charge */
     size_t slots_max;
     uint8_t data[LEDGER_DIGEST_BYTES]; /* which data sets: SHA-256 of both; never leaves */

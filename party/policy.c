@@ -5,6 +5,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/flow/mechanism.h"
+#include "common/wire/limits.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -265,15 +266,6 @@ void policy_of_no_record(struct account_entry *spent, size_t n)
         spent[i].participations_max = spent[i].trained_max = 0;
 }
 
-void policy_repetitions(struct account_entry *planned)
-{
-    const uint64_t more = planned->participations_max / 8 + 4;
-
-    planned->participations_max += more;
-    if (planned->trained_max > 0)
-        planned->trained_max += more;
-}
-
 bool policy_limits_record(const struct config_policy *policy)
 {
     return policy->releases_record > 0 || policy_limits_epsilon(policy);
@@ -295,7 +287,6 @@ enum status policy_check_entries(const struct config_policy *policy, const struc
 
     if (set->lacking)
         policy_of_no_record(entries, n - 1);
-
     if (s == STATUS_OK)
         s = check_terms(policy, p, err);
     if (s == STATUS_OK)
@@ -303,6 +294,34 @@ enum status policy_check_entries(const struct config_policy *policy, const struc
     if (s == STATUS_OK)
         s = check_epsilon(policy, p, set->records, entries, n, err);
     return s;
+}
+
+static struct account_entry released(const struct account_entry *planned, uint64_t times)
+{
+    struct account_entry e = *planned;
+
+    e.trained_max += times - e.participations_max;
+    e.participations_max = times;
+    return e;
+}
+
+/* Of a record that has spent nothing. */
+static bool has_room(const struct account_entry *of, const struct config_policy *policy,
+                     const struct plan *p, const struct policy_set *set)
+{
+    return (policy->releases_record == 0 || of->participations_max <= policy->releases_record) &&
+           check_epsilon(policy, p, set->records, of, 1, NULL) == STATUS_OK;
+}
+
+void policy_repetitions(struct account_entry *planned, const struct config_policy *policy,
+                        const struct plan *p, const struct policy_set *set)
+{
+    const uint64_t most = planned->participations_max,
+                   few = most + most / 8 + (set->done > 0 ? 1 : 4),
+                   many = 2 * most + WIRE_AGAIN_MAX;
+    const struct account_entry eight = released(planned, 8 * many);
+
+    *planned = released(planned, has_room(&eight, policy, p, set) ? many : few);
 }
 
 /* Who is left out is settled before the first release, by what each later one costs: so that has to
@@ -331,7 +350,7 @@ enum status policy_check(const struct config_policy *policy, const struct plan *
 
         if (s != STATUS_OK)
             return s;
-        policy_repetitions(&entries[spent_n]);
+        policy_repetitions(&entries[spent_n], policy, p, set);
     }
     return policy_check_entries(policy, p, set, entries, spent_n + 1, err);
 }

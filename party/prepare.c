@@ -3,6 +3,7 @@
  */
 #include "party/prepare.h"
 
+#include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/base/folder.h"
 #include "common/base/log.h"
@@ -354,8 +355,9 @@ static enum status apply_schema(struct party_inputs *in, struct error *err)
 
     if (s != STATUS_OK)
         return error_wrap(err, "%s", c->data_train);
-    if (in->test.rows == 0)
+    if (in->test.cols == 0)
         return STATUS_OK;
+    /* Of no row, too, where rows that are not here will be in it: it has the same columns. */
     s = schema_apply(&in->schema, &in->test, &unseen, &filled, err);
     if (s != STATUS_OK)
         return error_wrap(err, "%s", tested);
@@ -373,6 +375,12 @@ static struct validate_rule rule_of(const struct party_inputs *in, const struct 
                                   .may_lack = in->listed.placed.train.may_lack};
 }
 
+static enum status fit_to(struct party_inputs *in, const struct table *t, struct error *err)
+{
+    return placed_lacks(&in->listed.placed) ? schema_fit_some(&in->schema, t, err)
+                                            : schema_fit(&in->schema, t, err);
+}
+
 /* Rows that are kept back decide as little of what a column is as test rows do. */
 static enum status fit_schema(struct party_inputs *in, const uint32_t *place, struct error *err)
 {
@@ -383,7 +391,7 @@ static enum status fit_schema(struct party_inputs *in, const uint32_t *place, st
     enum status s = STATUS_OK;
 
     if (!(in->config.validate > 0) || in->schema.n == 0)
-        return schema_fit(&in->schema, &in->train, err);
+        return fit_to(in, &in->train, err);
     rule = rule_of(in, &g, place);
     if (rule.by == VALIDATE_GROUP)
         s = group_read(&g, &from, &in->train, err);
@@ -391,7 +399,7 @@ static enum status fit_schema(struct party_inputs *in, const uint32_t *place, st
         s = validate_left(&left, &in->train, &rule, err);
     group_deinit(&g);
     if (s == STATUS_OK)
-        s = schema_fit(&in->schema, &left, err);
+        s = fit_to(in, &left, err);
     table_deinit(&left);
     return s;
 }
@@ -542,6 +550,7 @@ enum status party_inputs_read(struct party_inputs *in, bool looks, struct error 
         party_inputs_limit(in);
     if (s == STATUS_OK)
         s = absent_fill(&in->listed.placed, &in->train, &in->test, in->config.validate, err);
+    CHECK(s != STATUS_OK || in->test.rows == 0 || in->test.cols == in->train.cols);
     if (in->train.lacks != NULL)
         in->kept_back = in->listed.placed.train.file.n - in->train.rows;
     placed_close_pair(&in->listed.placed);

@@ -104,7 +104,7 @@ static enum status count_spared(struct price *out, const struct party_inputs *in
     s = books_open_ledger(&ledger, &in->config, false, err);
     if (s != STATUS_OK || ledger == NULL)
         return s;
-    policy_repetitions(&planned);
+    policy_repetitions(&planned, &in->config.policy, &out->plan, &out->set);
     s = books_spared_with(ledger, in, &out->plan, &planned, &out->spared, err);
     ledger_close(ledger);
     return s;

@@ -35,16 +35,28 @@ static void deinit_rows(struct spared_rows *r)
 
 enum status spared_init(struct spared *s, const struct table *train, const struct table *test)
 {
-    enum status status = init_rows(&s->train, train);
+    enum status status = STATUS_OK;
 
-    return status == STATUS_OK ? init_rows(&s->test, test) : status;
+    if (s->train.table != NULL)
+        return status;
+    status = init_rows(&s->train, train);
+    if (status == STATUS_OK)
+        status = init_rows(&s->test, test);
+    if (status != STATUS_OK)
+        spared_deinit(s);
+    return status;
+}
+
+bool spared_is_on(const struct spared *s)
+{
+    return s->most > 0;
 }
 
 void spared_deinit(struct spared *s)
 {
     deinit_rows(&s->train);
     deinit_rows(&s->test);
-    s->begun = false;
+    s->most = s->most_trained = 0;
 }
 
 /* The log is this side's alone. */
@@ -68,7 +80,6 @@ static void begin_rows(struct spared_rows *r, const char *what)
 
 void spared_begin(struct spared *s, const struct account_entry *planned)
 {
-    s->begun = true;
     s->most = planned->participations_max;
     s->most_trained = planned->trained_max;
     begin_rows(&s->train, "training");
@@ -97,9 +108,7 @@ enum status spared_charge(struct spared *s, const struct action_charge *c, struc
     const uint64_t others = r == &s->test ? s->train.most : s->test.most;
     uint64_t most = 0, trained = 0;
 
-    count(r, c, c->give_back);
-    if (c->give_back)
-        return STATUS_OK;
+    count(r, c, false);
     for (size_t i = 0; i < c->n; i++) {
         const uint32_t row = c->rows[i];
 
@@ -121,5 +130,5 @@ enum status spared_charge(struct spared *s, const struct action_charge *c, struc
 
 void spared_take_back(struct spared *s, const struct action_charge *c)
 {
-    count(rows_of(s, c), c, !c->give_back);
+    count(rows_of(s, c), c, true);
 }

@@ -126,6 +126,7 @@ struct config_server {
 };
 
 /* What a bottom does with its records (docs/privacy.md). */
+enum config_output_activation { OUTPUT_ACTIVATION_TANH, OUTPUT_ACTIVATION_NONE };
 enum config_train { TRAIN_RAW, TRAIN_FROZEN, TRAIN_DP };
 
 /* As enum account_adversary. */
@@ -204,6 +205,7 @@ struct config_party {
     enum layers_preset preset;     /* which layers has been filled in from */
     struct config_layers layers;   /* empty for a polynomial bottom */
     enum plan_activation activation;
+    enum config_output_activation output_activation; /* behind the last layer, which has layers */
     double dropout;  /* of each hidden unit in a step of training */
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */
     enum config_train train;

@@ -19,6 +19,7 @@
 #define COUNT_MAX 9007199254740992.0
 
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
+static const char *const output_activations[] = {"tanh", "none", NULL};
 static const char *const trains[] = {"raw", "frozen", "dp", NULL};
 static const char *const scales[] = {"fit", "none", "dp", NULL};
 static const char *const adversaries[] = {"server",      "server+1", "server+t",
@@ -357,6 +358,10 @@ static const struct key party_keys[] = {
              "the last layer alone."},
     {"model.activation", KEY_CHOICE, PARTY(activation), .choices = activations, .fallback = "relu",
      .help = "Activation after each hidden layer."},
+    {"model.output_activation", KEY_CHOICE, PARTY(output_activation), .choices = output_activations,
+     .fallback = "tanh",
+     .help = "tanh: the embedding is protocol.clip times the tanh of the last layer's values. none: "
+             "it is these values, cut off at protocol.clip either way; the log says how many were."},
     {"model.dropout", KEY_REAL, PARTY(dropout), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "In training each value behind a hidden layer of the bottom is left out with this "
              "probability, and the others count 1 / (1 - p) times; the draws are this party's "

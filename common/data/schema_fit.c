@@ -191,7 +191,7 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
 
     if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
         return STATUS_OK;
-    if (c->kind == SCHEMA_AUTO || (!written && missing == t->rows && t->rows > 0)) {
+    if (c->kind == SCHEMA_AUTO || (!written && missing == t->rows)) {
         log_warn("column \"%s\": ignored, no training row has a value there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
@@ -218,24 +218,8 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
     return s;
 }
 
-/* Of no row: what nobody can say anything of is a number, so that there are features at all, by
- * which the next table is read. */
-static void fit_to_nothing(struct schema *s)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        struct schema_column *c = &s->column[i];
-
-        if (c->kind == SCHEMA_AUTO || (c->kind == SCHEMA_CATEGORY && c->open)) {
-            c->kind = SCHEMA_NUMBER;
-            c->open = c->embedded = false;
-        }
-    }
-}
-
 enum status schema_fit(struct schema *s, const struct table *t, struct error *err)
 {
-    if (t->rows == 0)
-        fit_to_nothing(s);
     for (size_t i = 0; i < s->n; i++) {
         const enum status status = fit_column(&s->column[i], t, i, s->written);
 
@@ -244,4 +228,35 @@ enum status schema_fit(struct schema *s, const struct table *t, struct error *er
                              status_words(status));
     }
     return schema_check_vectors(s, err);
+}
+
+/* A category without levels: whatever stands there is another one. */
+static void make_constant(struct schema_column *c)
+{
+    levels_deinit(&c->levels);
+    mem_free(c->place);
+    mem_free(c->edge);
+    c->place = NULL;
+    c->edge = NULL;
+    c->kind = SCHEMA_CATEGORY;
+    c->open = c->embedded = c->indicator = c->clipped = c->log = c->cut = c->filled = false;
+    c->kept = c->bins = c->parts = c->min_rows = c->max_levels = c->vector = 0;
+    c->missing = MISSING_MEAN; /* as of any category: a gap is nothing */
+    c->other = true;
+}
+
+enum status schema_fit_some(struct schema *s, const struct table *t, struct error *err)
+{
+    size_t first = 0, features = 0;
+    enum status status;
+
+    while (first < s->n &&
+           (s->column[first].kind == SCHEMA_IGNORED || s->column[first].kind == SCHEMA_LABEL))
+        first++;
+    status = schema_fit(s, t, err);
+    for (size_t i = 0; i < s->n; i++)
+        features += schema_width(&s->column[i]);
+    if (status == STATUS_OK && features == 0 && first < s->n)
+        make_constant(&s->column[first]);
+    return status;
 }

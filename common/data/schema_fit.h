@@ -14,5 +14,9 @@
  * levels of theirs alone stay in it, with a count of 0, as what no training row has (and use up
  * LEVELS_MAX), and that intake.h takes a column's kind from the file's first value. */
 enum status schema_fit(struct schema *s, const struct table *t, struct error *err) MUST_USE;
+/* The same of labelled rows, of which t may have few, or none: where that leaves no feature at all,
+ * which would be refused, and tell, the first column that is one becomes a feature that is 1
+ * whatever stands there. */
+enum status schema_fit_some(struct schema *s, const struct table *t, struct error *err) MUST_USE;
 
 #endif

@@ -64,8 +64,10 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
         s = party_layers(&spec, config, p->model.embedding, err);
         if (s != STATUS_OK)
             return s;
-        spec.out_scale = (float)p->protocol.clip;
-        spec.act[spec.layers - 1] = NN_ACT_TANH;
+        if (config->output_activation == OUTPUT_ACTIVATION_TANH) {
+            spec.out_scale = (float)p->protocol.clip;
+            spec.act[spec.layers - 1] = NN_ACT_TANH;
+        }
     }
     if (config->train != TRAIN_FROZEN && config->degree == 0)
         spec.dropout = (float)config->dropout;
@@ -306,12 +308,16 @@ const float *party_bottom_train(struct party_bottom *b, const struct table *t, c
     b->drawn.masks.some_lack = t->lacks != NULL;
     for (uint32_t i = 0; i < n && b->drawn.masks.some_lack; i++)
         b->drawn.masks.lacks[i] = t->lacks[rows[i]];
+    if (b->drawn.masks.some_lack) /* one that is left out has features, which others may meet */
+        silence(b->batch, b->drawn.masks.lacks, n, (uint32_t)t->cols);
     party_masks_draw(&b->drawn.masks, &b->net, step, n);
     h = forward(b);
     b->cut.lost += nn_net_lost_forward(&b->net);
-    if (b->net.spec.layer[0].kind == NN_POLYNOMIAL) {
+    if (b->net.spec.act[b->net.spec.layers - 1] == NN_ACT_NONE) {
         b->cut.values += (uint64_t)n * b->width;
         b->cut.beyond += count_beyond(h, (size_t)n * b->width, b->clip);
+    }
+    if (b->net.spec.layer[0].kind == NN_POLYNOMIAL) {
         b->cut.inputs += (uint64_t)n * t->cols;
         b->cut.inputs_beyond += count_beyond(b->batch, n * t->cols, b->net.spec.layer[0].x_max);
     }

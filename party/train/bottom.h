@@ -27,8 +27,8 @@ struct party_back {
 
 /* What was cut off, or counted as nothing, for the log. */
 struct party_cut {
-    /* Of a polynomial's embeddings of training batches: how many values there were, and how many of
-     * them beyond [-C, C]. */
+    /* Of embeddings of training batches without a last activation: how many values there were, and
+     * how many of them beyond [-C, C]. */
     uint64_t values, beyond;
     /* The same of its inputs, beyond [-x_max, x_max]. */
     uint64_t inputs, inputs_beyond;

@@ -184,7 +184,7 @@ static enum status spare(const struct party_train *p, const struct policy_set *s
     if (!set->lacking || p->course.taken || !policy_limits_record(&setup->config->policy))
         return STATUS_OK;
     planned = policy_planned(&p->course.plan, set, &releases);
-    policy_repetitions(&planned);
+    policy_repetitions(&planned, &setup->config->policy, &p->course.plan, set);
     return setup->ledger.spare(setup->ledger.owner, &p->course.plan, &planned, p->host->error);
 }
 

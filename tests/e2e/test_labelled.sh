@@ -54,11 +54,13 @@ for side in server party-1 party-2 party-3; do
     cp few/$side/alignments/few tested/$side/alignments/tested all/$side/alignments/
 done
 
+which=''
 party() { # I ARGUMENTS...
     party_i=$1
     shift
-    "$VFL_BIN/vfl-party" -c all/party-"$party_i"/config.yaml --set data.train="p$party_i.csv" \
-        --set data.alignment_test=tested --set data.test="p$party_i-test.csv" --set data.predict="p$party_i-new.csv" \
+    "$VFL_BIN/vfl-party" -c all/party-"$party_i"/config.yaml --set data.train="p$party_i$which.csv" \
+        --set data.alignment_test=tested --set data.test="p$party_i-test$which.csv" \
+        --set data.predict="p$party_i-new$which.csv" \
         --set 'policy.aggregations=[masked, clear, coded]' --set 'policy.encodings=[pbm, float32, fixed]' "$@"
 }
 
@@ -128,15 +130,28 @@ expect 0 '# WARNING: 620 rows of this party have no room for all this' '-n says 
 all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 -- \
     --insecure-seed 5 --set data.alignment=all --set policy.max_releases.record=5
 same 5555 "$codes" 'what the plan itself would pass is refused, whoever has which rows'
-sed 's/^P/Q/' p2.csv >none.csv
-all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 -- \
-    --insecure-seed 5 --set data.alignment=all --set data.train=none.csv
-same 0000 "$codes" 'parties without any of the rows take part'
-all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 \
-    --set labels.test= --set labels.alignment_test= --set data.validate=0.2 -- --insecure-seed 5 \
-    --set data.alignment=all --set data.test= --set data.alignment_test= --set data.validate=0.2 \
-    --set data.train=none.csv
-same 0000 "$codes" 'and so where rows to choose by are kept back'
+# With texts, which are read by the levels that training rows have: those of none, and of three.
+for i in 1 2 3; do
+    awk -v OFS=, 'NR == 1 { print $0, "city" } NR > 1 { print $0, NR % 7 ? "Ulm" NR % 5 : "" }' p$i.csv >p$i-text.csv
+    awk -v OFS=, 'NR == 1 { print $0, "city" } NR > 1 { print $0, "Ulm" NR % 9 }' p$i-test.csv >p$i-test-none.csv
+    awk -v OFS=, 'NR == 1 { print $0, "city" } NR > 1 { print $0, "Bonn" }' p$i-new.csv >p$i-new-none.csv
+    cp p$i-test-none.csv p$i-test-few.csv
+    cp p$i-new-none.csv p$i-new-few.csv
+    sed 's/^P/Q/' p$i-text.csv >p$i-none.csv
+    awk '/^P/ && ++n > 3 { sub(/^P/, "Q") } { print }' p$i-text.csv >p$i-few.csv
+done
+for which in -none -few; do
+    all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 -- \
+        --insecure-seed 5 --set data.alignment=all
+    same 0000 "$codes" "parties with$which of the rows take part"
+    all_play --insecure-seed 5 --set training.seed=5 --set labels.alignment=all --set training.epochs=1 \
+        --set labels.test= --set labels.alignment_test= --set data.validate=0.1 -- --insecure-seed 5 \
+        --set data.alignment=all --set data.test= --set data.alignment_test= --set data.validate=0.1
+    same 0000 "$codes" 'and so where rows to choose by are kept back'
+    all_play --predict served --ids new.txt --scores scores.csv -- --predict served
+    same 0000 "$codes" 'and answer for new rows'
+done
+which=''
 
 # --- people whom a party lacks are predicted as they were trained on ---
 trains all 6 float32 clear

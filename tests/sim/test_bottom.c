@@ -85,6 +85,61 @@ static void test_a_row_that_is_not_there_is_zeros(void **state)
     }
 }
 
+/* Nor does what stands there, of a record that is left out, reach others through their batch. */
+static void test_a_row_that_is_left_out_moves_no_other_of_its_batch(void **state)
+{
+    static uint8_t lacks[ROWS] = {0, 1, 0, 0, 0, 0};
+    float h[2][BATCH * WIDTH];
+
+    (void)state;
+    config.degree = 0;
+    config.shape = (struct plan_widths){3, {1, 1, COLS}};
+    config.layers = (struct config_layers){3,
+                                           {{.word = LAYERS_CONV2D, .argument = {2, 1, 1, 0, 1, 1}},
+                                            {.word = LAYERS_BATCHNORM},
+                                            {.word = LAYERS_FLATTEN}}};
+    for (int k = 0; k < 2; k++) {
+        float x[ROWS * COLS];
+        struct table t = table_of(x);
+
+        memcpy(x, values, sizeof x);
+        x[COLS] += 100.0F * (float)k;
+        t.lacks = lacks;
+        start();
+        memcpy(h[k], party_bottom_train(&bottom, &t, batch, BATCH, 0), sizeof h[k]);
+        party_bottom_deinit(&bottom);
+    }
+    assert_memory_equal(h[0], h[1], sizeof h[0]);
+    config.shape = (struct plan_widths){0};
+}
+
+/* C tanh of what stands there without; and then it is counted how much of it is beyond C. */
+static void test_without_an_output_activation_the_last_layer_is_the_embedding(void **state)
+{
+    float bare[(BATCH + ROWS) * WIDTH], bound[(BATCH + ROWS) * WIDTH];
+    const float clip = 0.5F;
+    size_t beyond = 0;
+
+    (void)state;
+    config.degree = 0;
+    plan.protocol.clip = clip;
+    start();
+    embed(values, bound);
+    assert_int_equal(bottom.cut.values, 0);
+    party_bottom_deinit(&bottom);
+    config.output_activation = OUTPUT_ACTIVATION_NONE;
+    start();
+    embed(values, bare);
+    for (size_t i = 0; i < (BATCH + ROWS) * WIDTH; i++) {
+        assert_true(fabsf(bound[i] - clip * tanhf(bare[i])) < 1e-6F);
+        beyond += i < BATCH * WIDTH && fabsf(bare[i]) > clip;
+    }
+    assert_int_equal(bottom.cut.values, BATCH * WIDTH);
+    assert_int_equal(bottom.cut.beyond, beyond);
+    assert_true(beyond > 0);
+    party_bottom_deinit(&bottom);
+}
+
 static void test_a_polynomial_sees_no_input_beyond_x_max(void **state)
 {
     float cut[ROWS * COLS], a[(BATCH + ROWS) * WIDTH], b[(BATCH + ROWS) * WIDTH];
@@ -307,6 +362,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_row_that_is_not_there_is_zeros),
+        TEST(test_a_row_that_is_left_out_moves_no_other_of_its_batch),
+        TEST(test_without_an_output_activation_the_last_layer_is_the_embedding),
         TEST(test_a_polynomial_sees_no_input_beyond_x_max),
         TEST(test_x_max_is_the_plans),
         TEST(test_layers_see_inputs_as_they_are),

@@ -334,6 +334,36 @@ static void test_of_labelled_rows_what_single_records_have_spent_refuses_nothing
                 "policy.max_releases.total: 630 releases would be made, 629 is the most");
 }
 
+static uint64_t with_repetitions(uint64_t planned, uint64_t done, uint64_t limit)
+{
+    struct config_policy policy = policy_of(NULL, NULL, NULL);
+    struct account_entry e = policy_mechanism(&plan, &set);
+
+    policy.releases_record = limit;
+    e.participations_max = planned;
+    set.done = done;
+    policy_repetitions(&e, &policy, &plan, &set);
+    set.done = 0;
+    assert_int_equal(e.trained_max, e.participations_max - planned);
+    return e.participations_max;
+}
+
+/* Of what three processes before it had reserved and not sent, one release each. */
+static void test_a_process_that_goes_on_asks_for_no_more_than_the_first_did(void **state)
+{
+    (void)state;
+    for (uint64_t planned = 1; planned < 200; planned++) {
+        const uint64_t first = with_repetitions(planned, 0, planned + 1);
+
+        assert_int_equal(first, planned + planned / 8 + 4);
+        for (uint64_t done = 1; done < planned; done++)
+            assert_true(done + 3 + with_repetitions(planned - done, done, planned + 1) <= first);
+    }
+    assert_int_equal(with_repetitions(10, 0, 8 * 84), 84); /* eight such jobs have room */
+    assert_int_equal(with_repetitions(10, 0, 8 * 84 - 1), 15);
+    assert_int_equal(with_repetitions(10, 0, 0), 84);
+}
+
 /* Who is left out is settled before the first release, by what the later ones cost. */
 static void test_limits_of_a_record_of_labelled_rows_go_with_one_set(void **state)
 {
@@ -545,6 +575,7 @@ int main(void)
         TEST(test_no_record_is_released_more_often_than_allowed),
         TEST(test_a_test_record_that_is_released_more_often_is_the_one_that_counts),
         TEST(test_of_labelled_rows_what_single_records_have_spent_refuses_nothing),
+        TEST(test_a_process_that_goes_on_asks_for_no_more_than_the_first_did),
         TEST(test_limits_of_a_record_of_labelled_rows_go_with_one_set),
         TEST(test_all_releases_together_are_at_most_the_total),
         TEST(test_epsilon_is_limited_for_each_claim_of_its_own),

@@ -2,6 +2,7 @@
  * leaves it out, and ends nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/lib/scratch.h"
 #include "tests/sim/bookkeeping.h"
 
 #include <setjmp.h>
@@ -9,9 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+static const struct account_entry mechanism = {.kind = ACCOUNT_PBM,
+                                               .trials = 4,
+                                               .beta = 0.1,
+                                               .bottom = ACCOUNT_FROZEN,
+                                               .coordinates = 2,
+                                               .parties = 3,
+                                               .colluders = 1};
 static uint8_t not_here[3];
 
 /* Of a record so many releases, where the rows may not all be here. */
@@ -30,18 +40,11 @@ static void open_labelled(struct books *b, uint64_t most)
 
 static void spare(struct books *b, uint64_t planned)
 {
-    const struct account_entry entry = {.kind = ACCOUNT_PBM,
-                                        .trials = 4,
-                                        .beta = 0.1,
-                                        .bottom = ACCOUNT_FROZEN,
-                                        .coordinates = 2,
-                                        .parties = 3,
-                                        .colluders = 1,
-                                        .releases = 3 * planned,
-                                        .participations_max = planned,
-                                        .trained_max = planned};
+    struct account_entry entry = mechanism;
     struct error err = {0};
 
+    entry.releases = 3 * planned;
+    entry.participations_max = entry.trained_max = planned;
     assert_int_equal(books_spare(b, &entry, &err), STATUS_OK);
 }
 
@@ -95,8 +98,12 @@ static void test_a_training_by_labelled_rows_ends_by_what_it_has_charged_itself(
     (void)state;
     for (int spent = 0; spent < 3; spent++) {
         struct error err = {0};
-        struct action_charge back = {
-            .purpose = PURPOSE_TRAIN, .rows = two, .n = 2, .rounds = 1, .give_back = true};
+        struct action_charge back = {.mechanism = mechanism,
+                                     .purpose = PURPOSE_TRAIN,
+                                     .rows = two,
+                                     .n = 2,
+                                     .rounds = 1,
+                                     .give_back = true};
         struct books b;
 
         books_forget();
@@ -113,17 +120,48 @@ static void test_a_training_by_labelled_rows_ends_by_what_it_has_charged_itself(
         for (int again = 0; again < 2; again++)
             assert_int_equal(books_pay(&b, all, 3), STATUS_BUDGET);
         assert_int_equal(books_pay(&b, all + 1, 1), STATUS_OK);
-        assert_int_equal(spared_charge(&b.spared, &back, &err), STATUS_OK);
-        assert_int_equal(books_pay(&b, two, 2), STATUS_OK);
+        assert_int_equal(books_charge(&b, &back, &err), STATUS_OK); /* and stays charged */
         assert_int_equal(books_pay(&b, two, 2), STATUS_BUDGET);
         books_close(&b);
     }
+}
+
+/* Bytes that the ledger's files have, once a job was charged in a ledger that has such limits. */
+static size_t written(uint64_t limit, uint8_t left_out)
+{
+    static const uint32_t all[] = {0, 1, 2}, two[] = {2, 0};
+    struct stat is;
+    struct books b;
+    size_t bytes;
+
+    books_forget();
+    unlink(scratch_path("ledger.db-wal"));
+    spend(1, 4);
+    open_labelled(&b, limit);
+    spare(&b, 3);
+    assert_int_equal(not_here[1], left_out);
+    assert_int_equal(books_pay(&b, all, 3), STATUS_OK);
+    assert_int_equal(books_pay(&b, two, 2), STATUS_OK);
+    assert_int_equal(books_pay(&b, all, 3), STATUS_OK);
+    assert_int_equal(stat(scratch_path("ledger.db"), &is), 0);
+    bytes = (size_t)is.st_size;
+    if (stat(scratch_path("ledger.db-wal"), &is) == 0)
+        bytes += (size_t)is.st_size;
+    books_close(&b);
+    return bytes;
+}
+
+static void test_the_disk_does_the_same_whoever_is_left_out(void **state)
+{
+    (void)state;
+    assert_int_equal(written(6, 1), written(7, 0));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_labelled_row_without_room_for_a_training_is_left_out_of_it),
+        cmocka_unit_test(test_the_disk_does_the_same_whoever_is_left_out),
         cmocka_unit_test(test_a_training_by_labelled_rows_ends_by_what_it_has_charged_itself),
     };
 

@@ -186,7 +186,8 @@ static void test_rows_to_predict_may_all_be_missing(void **state)
     }
 }
 
-/* Whatever is fitted is fitted to nothing: columns are numbers, and stay what they are. */
+/* Whatever is fitted is fitted to nothing: one feature stays, whatever stands in its column, in
+ * this table and in the next. */
 static void test_a_table_with_none_of_the_labelled_rows_lacks_them_all(void **state)
 {
     static const uint32_t places[HERE] = {3, 0, 1};
@@ -202,6 +203,7 @@ static void test_a_table_with_none_of_the_labelled_rows_lacks_them_all(void **st
         struct validate v = {0};
         struct scale scale = {0};
         struct schema schema = {0};
+        struct table next = {0};
         struct error err = {0};
         size_t unseen, filled;
 
@@ -212,13 +214,24 @@ static void test_a_table_with_none_of_the_labelled_rows_lacks_them_all(void **st
                                      &err),
                          STATUS_OK);
         assert_int_equal(w.train.rows, 0);
-        assert_int_equal(schema_fit(&schema, &w.train, &err), STATUS_OK);
+        assert_int_equal(schema_fit_some(&schema, &w.train, &err), STATUS_OK);
         if (kept_back)
             assert_int_equal(validate_split(&v, &w.train, &w.test, &rule, &err), STATUS_OK);
         assert_int_equal(schema_apply(&schema, &w.train, &unseen, &filled, &err), STATUS_OK);
         assert_int_equal(scale_fit(&scale, &w.train), STATUS_OK);
-        assert_int_equal(scale.cols, 2);
-        assert_memory_equal(scale.sd, ((float[]){1, 1}), sizeof(float[2]));
+        assert_int_equal(scale.cols, 1);
+        assert_true(scale.sd[0] == 1 && scale.mean[0] == 0);
+        if (kept_back)
+            assert_int_equal(schema_apply(&schema, &w.test, &unseen, &filled, &err), STATUS_OK);
+        want.places = NULL;
+        assert_int_equal(intake_read(&next, &schema,
+                                     scratch_write_text("n.csv", "id,x,y\na,red,1\nb,2,\nc,,x\n"),
+                                     &want, &err),
+                         STATUS_OK);
+        assert_int_equal(schema_apply(&schema, &next, &unseen, &filled, &err), STATUS_OK);
+        assert_int_equal(next.cols, 1);
+        assert_memory_equal(next.x, ((float[]){1, 1, 0}), sizeof(float[3]));
+        table_deinit(&next);
         fill(&w, kept_back ? rule.share : 0);
         assert_int_equal(w.train.rows + w.test.rows, 4);
         assert_int_equal(w.test.rows > 0, kept_back);
