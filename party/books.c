@@ -440,7 +440,7 @@ static enum status count_spared(struct books *b, const struct table *t,
     mem_free(ids);
     mem_free(slots);
     mem_free(spared);
-    return s;
+    return s == STATUS_OK || err->status == s ? s : error_set(err, s, "%s", status_words(s));
 }
 
 enum status books_spared_with(struct ledger *l, const struct party_inputs *in, const struct plan *p,
@@ -455,10 +455,7 @@ enum status books_spared_with(struct ledger *l, const struct party_inputs *in, c
         return s;
     b.delta = mechanism_delta(p, records);
     s = count_spared(&b, &in->train, planned, n, err);
-    if (s == STATUS_OK)
-        s = count_spared(&b, &in->test, planned, n, err);
-    return s == STATUS_OK || err->status != STATUS_OK ? s
-                                                      : error_set(err, s, "%s", status_words(s));
+    return s == STATUS_OK ? count_spared(&b, &in->test, planned, n, err) : s;
 }
 
 /* Where some rows may not be here, that one record has no more to spend would tell that it is, had

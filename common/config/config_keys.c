@@ -360,8 +360,8 @@ static const struct key party_keys[] = {
      .help = "Activation after each hidden layer."},
     {"model.output_activation", KEY_CHOICE, PARTY(output_activation), .choices = output_activations,
      .fallback = "tanh",
-     .help = "tanh: the embedding is protocol.clip times the tanh of the last layer's values. none: "
-             "it is these values, cut off at protocol.clip either way; the log says how many were."},
+     .help = "tanh: the embedding is protocol.clip times tanh of the last layer's values. none: "
+             "it is these values, cut off at protocol.clip; the log says how many were."},
     {"model.dropout", KEY_REAL, PARTY(dropout), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "In training each value behind a hidden layer of the bottom is left out with this "
              "probability, and the others count 1 / (1 - p) times; the draws are this party's "
