@@ -208,8 +208,8 @@ FAST_WRAPS := $(foreach \
 $(FAST_CRYPTO): private LDFLAGS += $(FAST_WRAPS)
 # And points there, which are numbers (fast_group.c).
 $(BUILD)/tests/sim/test_align_deaths $(BUILD)/tests/sim/test_align_random \
-$(BUILD)/tests/sim/test_align_keys: private LDFLAGS += \
-    $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base add sum \
+$(BUILD)/tests/sim/test_align_keys $(BUILD)/tests/interference/test_keyed: private LDFLAGS += \
+    $(foreach f,hash scalar scalar_hash scalar_add_product is_point raise raise_base sum \
     subtract,-Wl,--wrap=group_$(f))
 FAST_FUZZ := confirm federation hello offer party saved server
 $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%) $(FAST_FUZZ:%=$(BUILD)/tests/fuzz/replay_%): \

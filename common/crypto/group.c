@@ -136,12 +136,6 @@ bool group_sum(uint8_t out[GROUP_BYTES], const uint8_t *points, size_t n)
 }
 
 /* Of two canonical encodings; the identity among them is left to whoever has let it in. */
-bool group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES], const uint8_t b[GROUP_BYTES])
-{
-    return is_short(a) && is_short(b) && crypto_core_ristretto255_add(out, a, b) == 0 &&
-           memcmp(out, identity, sizeof identity) != 0;
-}
-
 bool group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
                     const uint8_t b[GROUP_BYTES])
 {

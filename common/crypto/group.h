@@ -46,10 +46,8 @@ bool group_raise(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES],
                  const uint8_t p[GROUP_BYTES]) MUST_USE;
 bool group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES]) MUST_USE;
 /* Of n points, [n, GROUP_BYTES], of which each may be the identity, and so may out: of sums on
- * their way.  False: one is no encoding.  A third of the time of n - 1 times group_add. */
+ * their way.  False: one is no encoding.  A third of the time of n - 1 sums of two. */
 bool group_sum(uint8_t out[GROUP_BYTES], const uint8_t *points, size_t n) MUST_USE;
-bool group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
-               const uint8_t b[GROUP_BYTES]) MUST_USE;
 bool group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
                     const uint8_t b[GROUP_BYTES]) MUST_USE;
 

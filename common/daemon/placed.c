@@ -476,6 +476,8 @@ enum status placed_count(struct placed_count *c, const char *state, const char *
         status = source_open(&s, path, &options, err);
     if (status == STATUS_OK)
         status = count_rows(c, &p, &s, err);
+    if (status == STATUS_OK && !p.file.labelled)
+        c->gone = p.there - c->there;
     source_close(&s);
     placed_close(&p);
     return status;

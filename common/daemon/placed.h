@@ -69,6 +69,7 @@ enum status placed_mark(struct placed *p, const struct idlist *l, uint8_t *in,
 struct placed_count {
     uint32_t rows;      /* of the alignment */
     size_t there, left; /* of these, in the table; and rows of the table that are not in it */
+    size_t gone;        /* that this side had when it was made; 0 where a side may lack rows */
 };
 enum status placed_count(struct placed_count *c, const char *state, const char *name,
                          const char *path, struct error *err) MUST_USE;

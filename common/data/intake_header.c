@@ -114,7 +114,8 @@ static enum status find_roles(struct intake *in, struct error *err)
                            : w->group != NULL || w->time != NULL
                                ? "a label file has exactly the columns id,label, and those "
                                  "of labels.group and labels.time"
-                               : "a label file has exactly the columns id,label");
+                               : "a label file has exactly the columns id,label (those of an "
+                                 "alignment's key go with the name of the alignment)");
     if (!w->labels && !w->several && source_column(s, "label") < s->cols && !says_label(in->schema))
         return source_fault(s, source_column(s, "label"),
                             "labels belong to the server, in a file of their own", err);

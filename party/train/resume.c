@@ -11,6 +11,7 @@
 #include "party/train/resume.h"
 
 #include "common/base/check.h"
+#include "common/base/le.h"
 #include "common/base/record.h"
 #include "common/crypto/digest.h"
 #include "common/crypto/secret.h"
@@ -21,7 +22,7 @@
 
 #include <string.h>
 
-enum { RESUME_VERSION = 15 };
+enum { RESUME_VERSION = 16 };
 
 struct kept {
     uint32_t version;
@@ -38,8 +39,9 @@ struct kept {
     double step_noise, reach;
     uint8_t playing[WIRE_DIGEST_BYTES], released_in[WIRE_DIGEST_BYTES];
     uint8_t trail[WIRE_DIGEST_BYTES];
-    uint8_t deal[RNG_KEY_BYTES];       /* what the shares of this party's data come from */
-    uint8_t layers[WIRE_DIGEST_BYTES]; /* of the bottom, beyond how many bytes it has */
+    uint8_t deal[RNG_KEY_BYTES];        /* what the shares of this party's data come from */
+    uint8_t layers[WIRE_DIGEST_BYTES];  /* of the bottom, beyond how many bytes it has */
+    uint8_t columns[WIRE_DIGEST_BYTES]; /* what its inputs are called, and their levels */
 };
 
 static const struct record_field kept_field[] = {
@@ -53,6 +55,7 @@ static const struct record_field kept_field[] = {
     RECORD_FIELD(struct kept, step_noise),  RECORD_FIELD(struct kept, reach),
     RECORD_FIELD(struct kept, playing),     RECORD_FIELD(struct kept, trail),
     RECORD_FIELD(struct kept, deal),        RECORD_FIELD(struct kept, layers),
+    RECORD_FIELD(struct kept, columns),
 };
 enum { KEPT_FIELDS = sizeof kept_field / sizeof kept_field[0] };
 
@@ -75,6 +78,50 @@ static void digest_layers(uint8_t out[DIGEST_BYTES], const struct nn_spec *spec)
 
     package_layers_print(&text, spec);
     digest_sha256(out, &text, sizeof text);
+}
+
+/* Each level with its place, in whatever order the rows have brought them. */
+static void add_levels(struct digest *d, const struct schema_column *c)
+{
+    uint8_t all[DIGEST_BYTES] = {0}, one[DIGEST_BYTES], place[4];
+
+    for (uint32_t i = 0; i < c->levels.n; i++) {
+        const char *text = levels_text(&c->levels, i);
+        struct digest level;
+
+        if (c->place[i] == LEVELS_NONE)
+            continue;
+        le_put(place, c->place[i], sizeof place);
+        digest_begin(&level);
+        digest_update(&level, place, sizeof place);
+        digest_update(&level, text, strlen(text));
+        digest_final(&level, one);
+        for (size_t k = 0; k < sizeof all; k++)
+            all[k] ^= one[k];
+    }
+    digest_update(d, c->name, strlen(c->name) + 1);
+    digest_update(d, all, sizeof all);
+}
+
+/* Features by their names, and what a number means that is that of a level: with as many others of
+ * another order the bytes of a bottom would fit, and its tables would be other people's. */
+static void digest_columns(uint8_t out[DIGEST_BYTES], const struct party_setup *setup)
+{
+    const struct table *t = setup->data.train;
+    const struct schema *s = setup->data.schema;
+    struct digest d;
+
+    digest_begin(&d);
+    for (size_t c = 0; t->names != NULL && c < t->cols; c++) {
+        const char *name = t->names + c * TABLE_NAME_MAX;
+
+        digest_update(&d, name, strlen(name) + 1);
+    }
+    for (size_t i = 0; s != NULL && i < s->n; i++) {
+        if (schema_is_embedded(&s->column[i]) || s->column[i].kind == SCHEMA_ORDERED)
+            add_levels(&d, &s->column[i]);
+    }
+    digest_final(&d, out);
 }
 
 static bool fitted(const struct party_setup *setup)
@@ -110,6 +157,7 @@ enum status party_train_save(const void *state, struct buf *out)
     memcpy(k.released_in, p->learner.released_in, sizeof k.released_in);
     memcpy(k.trail, p->learner.trail.value, sizeof k.trail);
     digest_layers(k.layers, &p->learner.bottom.net.spec);
+    digest_columns(k.columns, setup);
     memcpy(k.deal, p->deal.secret, sizeof k.deal);
     s = record_print(out, kept_field, KEPT_FIELDS, &k);
     secret_wipe(&k, sizeof k);
@@ -185,7 +233,14 @@ static enum status check_kept(struct party_train *p, const struct kept *k)
 {
     const struct party_setup *setup = p->host->setup;
     struct error *err = p->host->error;
+    uint8_t columns[DIGEST_BYTES];
 
+    digest_columns(columns, setup);
+    if (memcmp(columns, k->columns, sizeof columns) != 0)
+        return error_set(err, STATUS_CONFIG,
+                         "state: the saved bottom is of columns with other names, or of other "
+                         "levels or another order of them; put the data or data.schema back, or "
+                         "use another state directory");
     /* A bottom that has trained on raw records does not become a frozen one. */
     if (k->train != setup->config->train || k->fitted != fitted(setup))
         return error_set(err, STATUS_CONFIG,

@@ -431,14 +431,45 @@ def rule_links(tree):
                     yield path, n, f'{target}: no such heading'
 
 
+HOSTILE = 'docs/hostile.md'
+
+
 def rule_named(tree):
-    """each function that the rules of docs/security.md name stands in the file beside it"""
-    path = 'docs/security.md'
-    for n, line in tree.lines(path):
-        for names, file in re.findall(r'((?:`[a-z0-9_]+`(?:, )?)+) \(([a-z0-9_/]+\.[ch])\)', line):
-            for name in re.findall(r'`(.*?)`', names):
-                if not re.search(rf'\b{name}\b', tree.text.get(file, '')):
-                    yield path, n, f'{file} has no {name}'
+    """each function that docs/security.md and docs/hostile.md name stands in the file beside it"""
+    for path in ('docs/security.md', HOSTILE):
+        for n, line in tree.lines(path):
+            for names, file in re.findall(r'((?:`[a-z0-9_]+`(?:, )?)+) \(([a-z0-9_/]+\.[ch])\)', line):
+                for name in re.findall(r'`(.*?)`', names):
+                    if not re.search(rf'\b{name}\b', tree.text.get(file, '')):
+                        yield path, n, f'{file} has no {name}'
+
+
+def rule_hostile(tree):
+    """docs/hostile.md counts its cases, each has a test, and those of the table of lies are all there"""
+    lies, player = 'tests/sim/test_align_hostile.c', 'test_whoever_deviates_is_found_or_spoils_what_is_said'
+    cases = tree.text[lies].partition('hostile_case cases[] = {')[2].partition('\n};')[0]
+    played = set(re.findall(r'^ *\{\s*"([^"]+)"', cases, re.M))
+    for what in re.findall(r'^ *NO_POINT\("([^"]+)"', cases, re.M):
+        played |= {what + place for place in re.findall(r'\bwhat "([^"]+)"', tree.text[lies])}
+    shown, n_cases = set(), 0
+    for n, line in tree.lines(HOSTILE):
+        cells = [c.strip() for c in line.strip('|').split(' | ')]
+        if not re.match(r'\| \d', line):
+            continue
+        n_cases += 1
+        if cells[0] != str(n_cases):
+            yield HOSTILE, n, f'case {cells[0]} stands where {n_cases} would'
+        if len(cells) != 4 or not re.fullmatch(r'`test_[a-z0-9_]+` \(tests/[a-z0-9_/]+\.c\)', cells[3]):
+            yield HOSTILE, n, 'a case is its number, what is tried, what comes of it, and `test` (file)'
+        elif player in cells[3]:
+            shown.add(cells[1])
+            if cells[1] not in played:
+                yield HOSTILE, n, f'{lies} plays no "{cells[1]}"'
+    for what in sorted(played - shown):
+        yield HOSTILE, 1, f'lacks "{what}", which {lies} plays'
+    told = re.search(r'There are (\d+) cases', tree.text[HOSTILE])
+    if told is None or int(told[1]) != n_cases:
+        yield HOSTILE, 1, f'does not say that there are {n_cases} cases'
 
 
 def rule_tests(tree):

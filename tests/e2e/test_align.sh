@@ -89,6 +89,48 @@ same "$(printf '4\nFlo,1940')" "$(tail -n 2 wider/server.ids)" 'by the same keys
 grep -q '^ "extended": 4,$' wider/summary.json && ok 'the summary says how many' || not_ok 'no number in the summary'
 expect 2 'party-3 has no part in common' 'of as many parties' keyed --party q3.csv --extends keys --out wider2
 
+# --- how many ids differ, and whose job it is: -n and doctor, by a composite key and by several in order ---
+says() { # FOLDER WORDS WHAT ARGUMENTS...: of that side, before anybody is there
+    says_in=$1 says_words=$2 says_what=$3
+    shift 3
+    case $says_in in
+    */server) says_role=server says_at='listen: "127.0.0.1:0"' ;;
+    *) says_role=party says_at='server: "127.0.0.1:1"' ;;
+    esac
+    { echo "$says_at" && cat "$says_in/config.yaml"; } >"$says_in/alone.yaml"
+    expect 0 "^# $says_words" "-n: $says_what" "$VFL_BIN/vfl-$says_role" -c "$says_in/alone.yaml" "$@" -n
+    "$vfl" doctor -c "$says_in/alone.yaml" "$@" >doctor.txt 2>&1
+    grep -q "$says_words" doctor.txt && ok "doctor: $says_what" || not_ok "doctor says nothing of $says_words"
+}
+printf 'id,family name,first,label\n1,Nu\303\261ez,Ana,0\n2,Lee,Bo,1\n3,Day,Cy,0\n' >l2.csv
+printf 'id,first,family name,x\n1,ana,NUN\314\203EZ,1\n2,BO,lee,2\n3,zed,day,3\n4,new,one,4\n' >d2.csv
+printf 'id,nr,name,born,label\n1,1,Ann,1960,0\n2,2,Bo,1970,1\n3,,Cy,1980,0\n4,7,Di,1990,1\n5,30,Ed,1930,1\n' >l3.csv
+{ echo id,nr,born,name,x && printf '%s\n' a,9,1990,di,1 b,2,1971,Bob,2 c,1,1960,Ann,3 d,8,1980,CY,4 \
+    e,40,1900,Zed,5 f,,1910,Yan,6; } >d3.csv
+grep -v BO d2.csv >d2-less.csv
+grep -v CY d3.csv >d3-less.csv
+for kind in 'names 2 2' 'keys 3 4'; do
+    # shellcheck disable=SC2086 # words
+    set -- $kind
+    less=$(($3 - 1))
+    says "$1/party-1" "alignment common (data.alignment): 2 rows of .*d$2.csv are left out; the server's operator" \
+        "$1: rows that are left out" --set data.train="d$2.csv" --set data.alignment=common
+    says "$1/party-1" "alignment common is not used (data.alignment): $3 of its $3 rows are in .*d$2.csv, and 2 rows \
+there are not in it; whoever runs this side goes by it with data.alignment: common" \
+        "$1: an alignment that is not used" --set data.train="d$2.csv"
+    says "$1/party-1" "alignment common is not used (data.alignment): $less of its $3 rows are in .*less.csv, and \
+2 rows there are not in it; the server's operator has all sides" \
+        "$1: rows that are gone" --set data.train="d$2-less.csv"
+    says "$1/server" "alignment common (labels.alignment): 1 rows of .*l$2.csv are left out; the server's operator" \
+        "$1: the server's" --set labels.train="l$2.csv" --set labels.alignment=common --set training.batch=2
+    expect 2 "l$2.csv:1: a label file .*those of an alignment's key go with the name of the alignment" \
+        "$1: labels with columns of a key, and no alignment" "$VFL_BIN/vfl-server" -c "$1/server/alone.yaml" -n \
+        --set labels.train="l$2.csv"
+    expect 2 "d$2-less.csv: it lacks 1 of the $3 rows of alignment common, that of place [0-9]* first" \
+        "$1: training by rows that are gone is refused" "$VFL_BIN/vfl-party" -c "$1/party-1/alone.yaml" -n \
+        --set data.train="d$2-less.csv" --set data.alignment=common
+done
+
 # --- all labelled rows ---
 expect 0 'aligned   285 labelled rows, 3 parties' 'all rows of the server' aligned --rows labelled --out all
 same 285 "$(grep -c . all/server.ids)" 'which has each of them'

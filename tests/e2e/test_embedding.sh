@@ -123,6 +123,19 @@ expect 0 '' 'noise on every step' run noisy --set training.epochs=2 --party '1:m
     --party '1:model.noise=4' --party '1:data.scale=none' --party "1:data.schema=$PWD/given.yaml"
 expect 0 'train *dp, noise 4' 'is what its package says' "$vfl" models --state noisy/party-1 show
 
+# --- trained on with levels swapped: as many, of another order ---
+cp given.yaml mine.yaml
+on() { # EPOCHS
+    run on --set training.epochs="$1" --set protocol.patience_ms=2000 --party "1:data.schema=$PWD/mine.yaml"
+}
+expect 0 '' 'a run by levels that a file says' on 1
+expect 0 '' 'is trained on' on 2
+cp swapped.yaml mine.yaml
+expect 6 "party-1: training.from: not the columns of this party's model" 'and not with two levels swapped' on 3
+expect 0 'it embeds other columns or levels' 'which its own log says' grep 'it embeds' on/party-1/log.txt
+expect 1 '' 'and nobody else hears' grep -r 'embeds other' on/server/log.txt on/party-2/log.txt
+expect 1 '' 'nor which they are' grep 'place 00[01]' on/party-1/log.txt
+
 # --- what is refused, before anything is said to others ---
 # shellcheck disable=SC2317 # called by expect
 party() {
@@ -132,4 +145,28 @@ expect 2 'encode: embedding, of a polynomial bottom' 'a polynomial bottom has no
     party --set model.polynomial.degree=2 --set "data.schema=$PWD/given.yaml"
 printf 'name,mean,sd\nage,0,1\nplace,1,2\n' >scale.csv
 expect 2 'needs mean 0 and sd 1' 'a scale of levels' party --set "data.scale=$PWD/scale.csv"
+
+# --- a scale of others, by its owner's word: levels are spared in what fit would make, too ---
+python3 - clear/data/party-1-train.csv <<'PY'
+import csv, struct, sys
+f32 = lambda x: struct.unpack('f', struct.pack('f', x))[0]
+ages = [f32(float(r['age'])) for r in csv.DictReader(open(sys.argv[1]))]
+mean = sum(ages) / len(ages)
+sd = (sum((x - mean) ** 2 for x in ages) / len(ages)) ** 0.5
+for name, m, s in ('fitted', mean, sd), ('other', mean + 0.01, sd):
+    print('name,mean,sd\nage,%.9g,%.9g\nplace,0,1' % (f32(m), f32(s)), file=open(name + '.csv', 'w'))
+print('name,mean,sd\nplace,0,1', file=open('levels.csv', 'w'))
+PY
+says_given() { # SCALE ARGUMENTS...
+    given=$1
+    shift
+    party --set "data.scale=$PWD/$given.csv" --set data.scale_given=true "$@"
+}
+expect 2 'holds just what fit makes' "these records' own figures are no others', where a column is embedded" \
+    says_given fitted
+expect 0 '^# 3000 training and .* rows of 2 columns' 'other figures may be' says_given other
+cut -d, -f 1,3 clear/data/party-1-train.csv >places.csv
+printf 'statistics: fit\ncolumns:\n  - {name: "place", kind: category, encode: embedding}\n' >places.yaml
+expect 0 '^# 3000 training and 0 test rows of 1 columns' 'a scale of levels alone says nothing of anybody' \
+    says_given levels --set data.train=places.csv --set data.test= --set "data.schema=$PWD/places.yaml"
 closing

@@ -9,6 +9,7 @@
 #include "common/config/task.h"
 #include "party/prepare.h"
 #include "tests/interference/hostile.h"
+#include "tests/interference/keyed.h"
 #include "tests/interference/plan.h"
 #include "tests/interference/questions.h"
 #include "tests/sim/people.h"
@@ -503,6 +504,8 @@ void pair_draw(struct pair *p, uint64_t seed, enum pair_kind kind)
     draw_trouble(p, &trouble);
     if (kind == PAIR_PREDICTS)
         questions_draw(p);
+    if (kind == PAIR_ALIGNS)
+        keyed_draw(p);
     for (size_t i = 0; i < PLAN_KEYS_N; i++) {
         if (p->set[i][0] != 0)
             p->options.sets[n++] = p->set[i];
@@ -580,6 +583,8 @@ void pair_print(const struct pair *p, FILE *to)
     if (p->persons > 0)
         fprintf(to, "  rows are of %u persons, and one's are what differs\n", p->persons);
     questions_print(p, to);
+    if (p->kind == PAIR_ALIGNS)
+        keyed_print(p, to);
     if (p->more > 0)
         fprintf(to, "  and %u features more in run B\n", p->more);
     print_sides(p, to);

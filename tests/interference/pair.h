@@ -44,11 +44,13 @@ enum {
     DRAW_LACKS,
     DRAW_PLACED,
     DRAW_EMBEDS,
-    DRAW_DEEP
+    DRAW_DEEP,
+    DRAW_KEYED
 };
 
-/* A run of training, or jobs of predictions by the model of one (questions.h). */
-enum pair_kind { PAIR_TRAINS, PAIR_PREDICTS };
+/* A run of training, jobs of predictions by the model of one (questions.h), or an alignment and a
+ * run of training by it (keyed.h). */
+enum pair_kind { PAIR_TRAINS, PAIR_PREDICTS, PAIR_ALIGNS };
 
 /* More features than p->options.columns, as a level or a missing value of one record may make. */
 enum { PAIR_MORE_MAX = 3 };

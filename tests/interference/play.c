@@ -4,6 +4,7 @@
 #include "tests/interference/play.h"
 
 #include "tests/interference/hostile.h"
+#include "tests/interference/keyed.h"
 #include "tests/interference/questions.h"
 #include "tests/sim/fast_crypto.h"
 
@@ -28,6 +29,7 @@ void play_deinit(struct play *y)
 static void play_side(struct play *y, const struct pair *p, int side)
 {
     const char *broken;
+    bool aligned = true;
     struct sim *s;
 
     fast_crypto_place(p->seed); /* keys, nonces: the same on both sides */
@@ -37,11 +39,16 @@ static void play_side(struct play *y, const struct pair *p, int side)
     trace_begin(&y->run[side], s);
     if (p->kind == PAIR_PREDICTS)
         questions_play(p, s);
+    else if (p->kind == PAIR_ALIGNS)
+        aligned = keyed_play(p, s, side);
     else
         sim_run(s, HOUR_US);
     broken = sim_broken(s);
     if (broken != NULL)
         snprintf(y->broken, sizeof y->broken, "run %c: %s", 'A' + side, broken);
+    else if (!aligned)
+        snprintf(y->broken, sizeof y->broken, "run %c: another alignment than it should be: %.200s",
+                 'A' + side, sim_server_end(s)->error.text);
     sim_free(s);
 }
 

@@ -116,8 +116,12 @@ static uint64_t without_content(struct trace *t, struct wire_msg *m, bool fedvs)
         return 0;
     case WIRE_HELLO: return of_hello(t, &m->hello, fedvs);
     case WIRE_CONFIRM: return fedvs ? of_confirm(t, &m->confirm) : 0;
+    case WIRE_BATCH:
+        hide(&m->batch.entries);
+        hide(&m->batch.tag);
+        hide(&m->batch.tallies);
+        return 0;
     case WIRE_NONE:
-    case WIRE_BATCH: /* no job of these aligns */
     case WIRE_JOIN:
     case WIRE_OFFER:
     case WIRE_BEHIND:
@@ -164,8 +168,12 @@ static void describe(char *out, const struct wire_msg *m)
         break;
     case WIRE_REFUSE: snprintf(out, TRACE_WORDS_MAX, "%.150s", m->refuse.text); break;
     case WIRE_FINISH: snprintf(out, TRACE_WORDS_MAX, "%.150s", m->finish.text); break;
+    case WIRE_BATCH:
+        snprintf(out, TRACE_WORDS_MAX, "step %u, %zu + %zu + %zu bytes, %u in common",
+                 m->batch.step, m->batch.entries.n, m->batch.tag.n, m->batch.tallies.n,
+                 m->batch.common);
+        break;
     case WIRE_NONE:
-    case WIRE_BATCH: /* no job of these aligns */
     case WIRE_JOIN:
     case WIRE_OFFER:
     case WIRE_BEHIND:

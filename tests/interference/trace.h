@@ -7,6 +7,8 @@
  *   upload.payload, share.sealed, share.tags   the content of a release, which is charged; sizes
  *                                              count
  *   relay.sealed, relay.tags                   the same, passed on
+ *   batch.entries, batch.tag, batch.tallies    points of an alignment under keys of its own, and
+ *                                              what is sealed and proved of them; sizes count
  *   hello.dealing, hello.holds                 under a secret of the party that is drawn anew in
  *                                              each run, and of its data: which of them are equal
  *                                              counts

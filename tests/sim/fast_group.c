@@ -80,13 +80,6 @@ bool __wrap_group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROU
     return put(out, number(scalar));
 }
 
-bool __wrap_group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
-                      const uint8_t b[GROUP_BYTES])
-{
-    return __wrap_group_is_point(a) && __wrap_group_is_point(b) &&
-           put(out, fp61_add(number(a), number(b)));
-}
-
 static bool is_encoding(const uint8_t p[GROUP_BYTES])
 {
     static const uint8_t identity[GROUP_BYTES];

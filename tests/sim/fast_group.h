@@ -21,8 +21,6 @@ bool __wrap_group_is_point(const uint8_t p[GROUP_BYTES]);
 bool __wrap_group_raise(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES],
                         const uint8_t p[GROUP_BYTES]);
 bool __wrap_group_raise_base(uint8_t out[GROUP_BYTES], const uint8_t scalar[GROUP_BYTES]);
-bool __wrap_group_add(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
-                      const uint8_t b[GROUP_BYTES]);
 bool __wrap_group_sum(uint8_t out[GROUP_BYTES], const uint8_t *points, size_t n);
 bool __wrap_group_subtract(uint8_t out[GROUP_BYTES], const uint8_t a[GROUP_BYTES],
                            const uint8_t b[GROUP_BYTES]);

@@ -111,17 +111,23 @@ void lie_order(struct deviation *d, uint8_t *bytes, size_t n)
 void lie_key(struct deviation *d, uint8_t *bytes, size_t n)
 {
     (void)d;
-    for (size_t at = 0; at < n; at += POINT)
-        CHECK(group_add(bytes + at, bytes + at, bytes + at));
+    for (size_t at = 0; at < n; at += POINT) {
+        uint8_t twice[2 * POINT];
+
+        memcpy(twice, bytes + at, POINT);
+        memcpy(twice + POINT, bytes + at, POINT);
+        CHECK(group_sum(bytes + at, twice, 2));
+    }
 }
 
 void lie_cancel(struct deviation *d, uint8_t *bytes, size_t n)
 {
-    uint8_t more[POINT];
+    uint8_t pair[2 * POINT], *more = pair + POINT;
 
     for (size_t at = 0; at + 2 * POINT <= n; at += 2 * POINT) {
+        memcpy(pair, bytes + at, POINT);
         some_point(more, d->number + (int)at);
-        CHECK(group_add(bytes + at, bytes + at, more) &&
+        CHECK(group_sum(bytes + at, pair, 2) &&
               group_subtract(bytes + at + POINT, bytes + at + POINT, more));
     }
 }

@@ -2,6 +2,8 @@
  * noise: whoever dies, their models are the same, and nobody outside can tell of them.
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/base/check.h"
+#include "common/base/mem.h"
 #include "tests/sim/deaths.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/world.h"
@@ -15,6 +17,7 @@
 #include <cmocka.h>
 
 #define HOUR_US 3600000000ull
+enum { VICTIM = 1 };
 
 static const char *const runs[][4] = {
     {"protocol.aggregation=masked", "protocol.encoding=pbm", "training.optimizer=adam"},
@@ -78,9 +81,82 @@ static void test_tables_send_and_cost_nothing(void **state)
     }
 }
 
+/* --- a checkpoint, and the data that its process finds --- */
+
+static void name_columns(struct sim *s, const char *first)
+{
+    struct table *t = &s->party[VICTIM].train;
+
+    if (t->names == NULL)
+        t->names = mem_alloc(t->cols, TABLE_NAME_MAX);
+    CHECK(t->names != NULL);
+    snprintf(t->names, TABLE_NAME_MAX, "%s", first);
+    snprintf(t->names + TABLE_NAME_MAX, TABLE_NAME_MAX, "other");
+}
+
+static void swap_places(struct sim *s)
+{
+    uint32_t *place = s->embedding.column[0].place;
+    const uint32_t first = place[0];
+
+    place[0] = place[1];
+    place[1] = first;
+}
+
+/* The same levels at the same places, found in another order. */
+static void turn_order(struct sim *s)
+{
+    struct schema_column *c = &s->embedding.column[0];
+    const uint32_t n = c->levels.n;
+    struct levels turned = {0};
+    uint32_t number;
+
+    for (uint32_t i = 0; i < n; i++)
+        CHECK(levels_add(&turned, levels_text(&c->levels, n - 1 - i), 1, &number) == STATUS_OK);
+    levels_deinit(&c->levels);
+    c->levels = turned;
+    for (uint32_t i = 0; i < n; i++)
+        c->place[i] = n - 1 - i;
+}
+
+/* As many, so that the bytes of the bottom would fit: its tables would be of other levels. */
+static void test_a_saved_bottom_is_for_no_other_levels_and_names(void **state)
+{
+    enum { SAME, ORDER, PLACES, NAME, KINDS };
+
+    (void)state;
+    for (int what = SAME; what < KINDS; what++) {
+        const struct sim_options o = options_of(0, true, false);
+        struct sim *s = sim_new(&o);
+        const struct sim_end *end = sim_party_end(s, VICTIM);
+
+        name_columns(s, "place");
+        sim_run_to_step(s, 4);
+        sim_kill_at(s, VICTIM, sim_now_us(s) + 1);
+        if (what == ORDER)
+            turn_order(s);
+        if (what == PLACES)
+            swap_places(s);
+        if (what == NAME)
+            name_columns(s, "plaice");
+        sim_run(s, HOUR_US);
+        if (what == SAME || what == ORDER) {
+            expect_completed(s);
+        } else {
+            assert_true(end->over && end->outcome == OUTCOME_FAILED);
+            assert_int_equal(end->error.status, STATUS_CONFIG);
+            assert_non_null(strstr(end->error.text, "state: the saved bottom is of columns with "
+                                                    "other names, or of other levels"));
+            assert_null(strstr(end->error.text, "plaice"));
+        }
+        sim_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_saved_bottom_is_for_no_other_levels_and_names),
         cmocka_unit_test(test_whoever_dies_the_models_are_the_same),
         cmocka_unit_test(test_tables_send_and_cost_nothing),
     };

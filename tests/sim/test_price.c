@@ -358,23 +358,39 @@ static void fill_ledger(size_t n)
     ledger_close(l);
 }
 
+/* By what is said of a plan, or of predictions. */
+static bool says_room(bool predictions, size_t n)
+{
+    char words[64];
+    struct buf out;
+    bool said;
+
+    snprintf(words, sizeof words, "accounts for %zu mechanisms of at most 1024", n);
+    buf_init(&out, 1 << 20);
+    assert_int_equal(predictions ? price_print_predictions(&price, &in, &out)
+                                 : price_print(&price, &out),
+                     STATUS_OK);
+    assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
+    said = strstr((char *)out.data, words) != NULL;
+    buf_deinit(&out);
+    return said;
+}
+
+/* With one place left, too, which a plan may still take. */
 static void test_a_ledger_full_of_mechanisms_is_told_before_and_refuses(void **state)
 {
+    static const size_t full[] = {LEDGER_NEARLY_FULL - 1, LEDGER_NEARLY_FULL,
+                                  ACCOUNT_MECHANISMS_MAX - 1, ACCOUNT_MECHANISMS_MAX};
     struct error err = {0};
-    struct buf out;
 
     (void)state;
     load(plan_file(small));
-    fill_ledger(LEDGER_NEARLY_FULL - 1);
-    for (int full = 0; full < 3; full++) {
+    for (int i = 0; i < 4; i++) {
+        fill_ledger(full[i]);
         load(plan_file(small));
-        buf_init(&out, 1 << 20);
-        assert_int_equal(price_print(&price, &out), STATUS_OK);
-        assert_int_equal(buf_append(&out, "", 1), STATUS_OK);
-        assert_int_equal(strstr((char *)out.data, "mechanisms of at most 1024") != NULL, full > 0);
-        buf_deinit(&out);
-        assert_int_equal(price_judge(&price, &in, &err), full < 2 ? STATUS_OK : STATUS_BUDGET);
-        fill_ledger(full == 0 ? LEDGER_NEARLY_FULL : ACCOUNT_MECHANISMS_MAX);
+        assert_int_equal(says_room(false, full[i]), i > 0);
+        assert_int_equal(says_room(true, full[i]), i > 0);
+        assert_int_equal(price_judge(&price, &in, &err), i < 3 ? STATUS_OK : STATUS_BUDGET);
     }
     assert_says(err.text, "accounts for 1024 mechanisms, the most there can be");
     remove(scratch_path("ledger.db"));

@@ -81,13 +81,16 @@ static void test_a_repeated_id_names_both_lines(void **unused)
                    "t.csv:4: id \"customer-000002\" is already on line 2");
 }
 
+#define OTHER_LABELS                                                                               \
+    "t.csv:1: a label file has exactly the columns id,label (those of an alignment's key go with " \
+    "the name of the alignment)"
+
 static void test_labels_have_a_file_of_their_own(void **unused)
 {
     (void)unused;
     reading_accept_labels("id,label\n1,0\n", 1);
-    reading_refuse_labels("id,a\n1,0\n", "t.csv:1: a label file has exactly the columns id,label");
-    reading_refuse_labels("id,a,label\n1,0,1\n",
-                          "t.csv:1: a label file has exactly the columns id,label");
+    reading_refuse_labels("id,a\n1,0\n", OTHER_LABELS);
+    reading_refuse_labels("id,a,label\n1,0,1\n", OTHER_LABELS);
     reading_refuse_labels("id,label,label\n1,0,1\n", "t.csv:1: columns 2 and 3 are both \"label\"");
     reading_refuse(
         "id,label\n1,0\n",

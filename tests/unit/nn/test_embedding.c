@@ -3,6 +3,7 @@
  */
 #include "common/nn/embedding.h"
 
+#include "common/nn/optim.h"
 #include "common/nn/safetensors.h"
 #include "common/nn/state.h"
 #include "tests/unit/nn/sample.h"
@@ -227,6 +228,46 @@ static void test_decay_and_moments_move_levels_that_a_batch_has_not(void **state
     close_trial(&t);
 }
 
+/* Whatever comes back, by each rule and at a rate beyond any; and of tables from elsewhere. */
+static void test_no_value_of_a_table_passes_the_bound_of_weights(void **state)
+{
+    static const enum nn_optimizer rules[] = {NN_SGD, NN_MOMENTUM, NN_ADAM, NN_ADAMW};
+    static const float strange[] = {INFINITY, -INFINITY, NAN, 1e30F, -1e30F, 0.5F};
+    static const float bound[] = {OPTIM_WEIGHT_MAX, -OPTIM_WEIGHT_MAX, 0,
+                                  OPTIM_WEIGHT_MAX, -OPTIM_WEIGHT_MAX, 0.5F};
+    struct trial t;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
+        struct nn_spec spec = SPEC;
+        const float near = OPTIM_WEIGHT_MAX * (1 - 1e-6F);
+        size_t there = 0;
+
+        spec.optimizer = rules[k];
+        open_trial(&t, &spec);
+        for (size_t i = 0; i < t.net.layer[0].params; i++)
+            t.net.layer[0].w[i] = i % 2 == 0 ? near : -near;
+        for (int step = 0; step < 5; step++) {
+            for (size_t i = 0; i < t.net.layer[0].params; i++)
+                t.net.layer[0].dw[i] = i % 2 == 0 ? -3e38F : 3e38F;
+            nn_net_step(&t.net, 1e9F);
+        }
+        for (size_t i = 0; i < t.net.layer[0].params; i++) {
+            assert_true(fabsf(t.net.layer[0].w[i]) <= OPTIM_WEIGHT_MAX);
+            there += fabsf(t.net.layer[0].w[i]) >= OPTIM_WEIGHT_MAX;
+        }
+        assert_int_equal(there, t.net.layer[0].params);
+        close_trial(&t);
+    }
+    open_trial(&t, &SPEC);
+    for (size_t i = 0; i < t.net.layer[0].params; i++)
+        t.net.layer[0].w[i] = strange[i % 6];
+    nn_net_limit(&t.net);
+    for (size_t i = 0; i < t.net.layer[0].params; i++)
+        assert_true(t.net.layer[0].w[i] == bound[i % 6]);
+    close_trial(&t);
+}
+
 static void train_a_little(struct trial *t)
 {
     for (int i = 0; i < 5; i++) {
@@ -312,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_tables_begin_small_whatever_init_says),
         cmocka_unit_test(test_dropout_leaves_it_whole),
         cmocka_unit_test(test_decay_and_moments_move_levels_that_a_batch_has_not),
+        cmocka_unit_test(test_no_value_of_a_table_passes_the_bound_of_weights),
         cmocka_unit_test(test_a_state_and_a_file_bring_every_bit_back),
         cmocka_unit_test(test_tables_that_fit_no_row_or_no_bound_do_not_fit),
     };
