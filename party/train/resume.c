@@ -235,9 +235,11 @@ static enum status check_kept(struct party_train *p, const struct kept *k)
     struct error *err = p->host->error;
     uint8_t columns[DIGEST_BYTES];
 
+    /* What columns are rows may decide: so of this nothing is sent, and this side is gone.  Before
+     * a first step any bottom is as good as another one. */
     digest_columns(columns, setup);
-    if (memcmp(columns, k->columns, sizeof columns) != 0)
-        return error_set(err, STATUS_CONFIG,
+    if (k->trained && memcmp(columns, k->columns, sizeof columns) != 0)
+        return error_set(err, STATUS_IO,
                          "state: the saved bottom is of columns with other names, or of other "
                          "levels or another order of them; put the data or data.schema back, or "
                          "use another state directory");

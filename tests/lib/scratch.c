@@ -99,3 +99,17 @@ const char *scratch_write_sqlite(const char *name, const char *statements)
     CHECK(sqlite3_close(db) == SQLITE_OK);
     return path;
 }
+
+long long scratch_ask_sqlite(const char *name, const char *query)
+{
+    sqlite3 *db;
+    sqlite3_stmt *asked;
+    long long number;
+
+    CHECK(sqlite3_open(scratch_path(name), &db) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db, query, -1, &asked, NULL) == SQLITE_OK);
+    CHECK(sqlite3_step(asked) == SQLITE_ROW);
+    number = sqlite3_column_int64(asked, 0);
+    CHECK(sqlite3_finalize(asked) == SQLITE_OK && sqlite3_close(db) == SQLITE_OK);
+    return number;
+}

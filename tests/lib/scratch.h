@@ -16,5 +16,7 @@ const char *scratch_write_text(const char *name, const char *text);
 const char *scratch_write_gzip(const char *name, const void *bytes, size_t n);
 /* A new SQLite file, of what the statements make. */
 const char *scratch_write_sqlite(const char *name, const char *statements);
+/* The one number that a query of such a file gives. */
+long long scratch_ask_sqlite(const char *name, const char *query);
 
 #endif

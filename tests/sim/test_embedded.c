@@ -144,7 +144,7 @@ static void test_a_saved_bottom_is_for_no_other_levels_and_names(void **state)
             expect_completed(s);
         } else {
             assert_true(end->over && end->outcome == OUTCOME_FAILED);
-            assert_int_equal(end->error.status, STATUS_CONFIG);
+            assert_int_equal(end->error.status, STATUS_IO);
             assert_non_null(strstr(end->error.text, "state: the saved bottom is of columns with "
                                                     "other names, or of other levels"));
             assert_null(strstr(end->error.text, "plaice"));

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
 static const struct account_entry mechanism = {.kind = ACCOUNT_PBM,
                                                .trials = 4,
@@ -127,13 +126,10 @@ static void test_a_training_by_labelled_rows_ends_by_what_it_has_charged_itself(
 }
 
 /* Bytes of all that the ledger has written, once a job was charged that has such a limit. */
-static int64_t written(uint64_t limit, uint8_t left_out)
+static long long written(uint64_t limit, uint8_t left_out)
 {
     static const uint32_t all[] = {0, 1, 2}, two[] = {2, 0};
-    sqlite3 *db;
-    sqlite3_stmt *sum;
     struct books b;
-    int64_t bytes;
 
     books_forget();
     spend(1, 4);
@@ -144,16 +140,8 @@ static int64_t written(uint64_t limit, uint8_t left_out)
     assert_int_equal(books_pay(&b, two, 2), STATUS_OK);
     assert_int_equal(books_pay(&b, all, 3), STATUS_OK);
     books_close(&b);
-    assert_int_equal(sqlite3_open(scratch_path("ledger.db"), &db), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_prepare_v2(db, "SELECT total(length(text) + ifnull(length(bytes), 0)) FROM log", -1,
-                           &sum, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_step(sum), SQLITE_ROW);
-    bytes = sqlite3_column_int64(sum, 0);
-    sqlite3_finalize(sum);
-    sqlite3_close(db);
-    return bytes;
+    return scratch_ask_sqlite("ledger.db",
+                              "SELECT total(length(text) + ifnull(length(bytes), 0)) FROM log");
 }
 
 static void test_the_disk_does_the_same_whoever_is_left_out(void **state)
