@@ -75,17 +75,22 @@ uint32_t ledger_counts_of(const struct ledger_counts *c, struct ledger_column co
     return chunk == NULL ? 0 : chunk->count[slot % LEDGER_CHUNK];
 }
 
+static bool is_nobody(const struct ledger_counts *c, uint32_t slot)
+{
+    return slot + (size_t)1 == c->nobody;
+}
+
 enum status ledger_counts_load(struct ledger_counts *c, struct ledger_column column, uint32_t slot,
-                               uint32_t more)
+                               uint64_t more)
 {
     struct ledger_chunk *chunk = chunk_of(c, column, slot, true);
 
     if (chunk == NULL)
         return STATUS_MEMORY;
-    if (more > UINT32_MAX - c->total[slot])
+    if (more > UINT32_MAX - c->total[slot] && !is_nobody(c, slot))
         return STATUS_LIMIT;
-    chunk->count[slot % LEDGER_CHUNK] += more;
-    c->total[slot] += more;
+    chunk->count[slot % LEDGER_CHUNK] += (uint32_t)more;
+    c->total[slot] += (uint32_t)more;
     c->releases[column.purpose] += more;
     c->column[column.mechanism][column.purpose] += more;
     return STATUS_OK;
@@ -130,7 +135,8 @@ bool ledger_counts_subtract(struct ledger_counts *c, struct ledger_column column
     for (size_t i = 0; i < n; i++) {
         struct ledger_chunk *chunk = chunk_of(c, column, slots[i], false);
 
-        if (chunk == NULL || chunk->count[slots[i] % LEDGER_CHUNK] == 0) {
+        if (chunk == NULL ||
+            (chunk->count[slots[i] % LEDGER_CHUNK] == 0 && !is_nobody(c, slots[i]))) {
             while (i-- > 0) {
                 chunk = chunk_of(c, column, slots[i], false);
                 chunk->count[slots[i] % LEDGER_CHUNK]++;
@@ -151,9 +157,18 @@ uint32_t ledger_counts_most(const struct ledger_counts *c)
     uint32_t most = 0;
 
     for (size_t i = 0; i < c->records; i++)
-        if (i + 1 != c->nobody && c->total[i] > most)
+        if (!is_nobody(c, (uint32_t)i) && c->total[i] > most)
             most = c->total[i];
     return most;
+}
+
+uint64_t ledger_counts_nobodys(const struct ledger_counts *c, struct ledger_column column)
+{
+    uint64_t left = c->column[column.mechanism][column.purpose];
+
+    for (size_t i = 0; i < c->records && c->nobody > 0; i++)
+        left -= is_nobody(c, (uint32_t)i) ? 0 : ledger_counts_of(c, column, (uint32_t)i);
+    return c->nobody > 0 ? left : 0;
 }
 
 uint64_t ledger_counts_released(const struct ledger_counts *c, size_t mechanism)
@@ -218,7 +233,7 @@ void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct a
     e->participations_max = e->trained_max = 0;
     e->releases = ledger_counts_released(c, mechanism);
     for (uint32_t slot = 0; slot < c->records && e->releases > 0; slot++) {
-        if (slot + (size_t)1 == c->nobody)
+        if (is_nobody(c, slot))
             continue;
         ledger_counts_record(c, mechanism, slot, &one);
         if (one.participations_max > e->participations_max)

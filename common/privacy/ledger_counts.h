@@ -32,7 +32,8 @@ struct ledger_counts {
     size_t chunks;   /* pointers in each of these arrays; `total` covers as many slots */
     size_t records;  /* slots in use */
     size_t nobody;   /* the slot that is no record's (LEDGER_NOBODY) + 1; 0: there is none */
-    uint32_t *total; /* of each slot over mechanisms and purposes */
+    /* Of each slot over mechanisms and purposes; nobody's, as its counts, modulo 2^32. */
+    uint32_t *total;
     uint64_t releases[LEDGER_PURPOSES];
     uint64_t column[LEDGER_COLUMNS][LEDGER_PURPOSES]; /* releases, mechanism by mechanism */
 };
@@ -42,14 +43,16 @@ void ledger_counts_deinit(struct ledger_counts *c); /* safe on a zeroed struct *
 /* Makes room for `records` slots in all; c->records stays as it is. */
 enum status ledger_counts_grow(struct ledger_counts *c, size_t records) MUST_USE;
 
-/* `more` to the count of one slot.  STATUS_LIMIT when a total overflows. */
+/* `more` to the count of one slot.  STATUS_LIMIT when a record's total overflows. */
 enum status ledger_counts_load(struct ledger_counts *c, struct ledger_column column, uint32_t slot,
-                               uint32_t more) MUST_USE;
+                               uint64_t more) MUST_USE;
+/* Releases of a column that are no record's. */
+uint64_t ledger_counts_nobodys(const struct ledger_counts *c, struct ledger_column column);
 uint32_t ledger_counts_of(const struct ledger_counts *c, struct ledger_column column,
                           uint32_t slot);
 
 /* One more for each of n slots (repeats allowed), all or nothing, and in *highest the largest total
- * among them.  STATUS_MEMORY, or STATUS_LIMIT when a 32-bit total would overflow. */
+ * among them.  STATUS_MEMORY, or STATUS_LIMIT when a record's 32-bit total would overflow. */
 enum status ledger_counts_add(struct ledger_counts *c, struct ledger_column column,
                               const uint32_t *slots, size_t n, uint32_t *highest) MUST_USE;
 

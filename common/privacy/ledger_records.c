@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { IDS_AT_ONCE = 1 << 16, COUNTS_AT_ONCE = 1 << 16, COUNT_BYTES_MAX = 5, SEEN_BYTES = 12 };
+enum { IDS_AT_ONCE = 1 << 16, COUNTS_AT_ONCE = 1 << 16, COUNT_BYTES_MAX = 10, SEEN_BYTES = 12 };
 
 static enum status key_mac(struct ledger *l, struct digest_mac *m,
                            const uint8_t key[LEDGER_KEY_BYTES], const char *label)
@@ -211,7 +211,7 @@ static enum status write_mechanisms(struct ledger *l, struct error *err)
     return s;
 }
 
-static uint8_t *put_count(uint8_t *to, uint32_t count)
+static uint8_t *put_count(uint8_t *to, uint64_t count)
 {
     for (; count >= 0x80; count >>= 7)
         *to++ = (uint8_t)(count | 0x80);
@@ -223,6 +223,7 @@ static enum status write_column(struct ledger *l, struct ledger_column column, u
                                 struct error *err)
 {
     const size_t records = l->counts.records;
+    const uint64_t nobodys = ledger_counts_nobodys(&l->counts, column);
     char of[32] = "past";
     enum status s = STATUS_OK;
 
@@ -235,7 +236,10 @@ static enum status write_column(struct ledger *l, struct ledger_column column, u
         uint8_t *to = room;
 
         for (size_t slot = first; slot < end; slot++) {
-            uint32_t count = ledger_counts_of(&l->counts, column, (uint32_t)slot);
+            uint64_t count = ledger_counts_of(&l->counts, column, (uint32_t)slot);
+
+            if (slot + 1 == l->counts.nobody)
+                count = nobodys;
 
             to = put_count(to, count);
             sum += count;

@@ -159,11 +159,11 @@ static enum status take_work(struct replay *r)
 
 /* --- what was spent --- */
 
-static bool take_number(const uint8_t **at, const uint8_t *end, uint32_t *out)
+static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
     uint64_t v = 0;
 
-    for (int shift = 0; shift < 35; shift += 7) {
+    for (int shift = 0; shift < 63; shift += 7) {
         uint8_t byte;
 
         if (*at == end)
@@ -171,8 +171,8 @@ static bool take_number(const uint8_t **at, const uint8_t *end, uint32_t *out)
         byte = *(*at)++;
         v |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
-            *out = (uint32_t)v;
-            return v <= UINT32_MAX && (byte != 0 || shift == 0);
+            *out = v;
+            return byte != 0 || shift == 0;
         }
     }
     return false;
@@ -192,7 +192,7 @@ static enum status take_column(struct replay *r, size_t mechanism)
     if (!ledger_words_end(&r->w) || (mechanism != LEDGER_PAST && mechanism >= r->l->mechanisms))
         return wrong(r, "counts of nothing known");
     for (; at < end && s == STATUS_OK; slot++) {
-        uint32_t n;
+        uint64_t n;
 
         if (slot >= c->records || !take_number(&at, end, &n))
             return wrong(r, "counts of records that do not exist");

@@ -127,6 +127,43 @@ static void test_mechanisms_whose_releases_were_all_nobody_s_are_read_again(void
     remove_ledger(path);
 }
 
+/* However many these are: no record is, and so nobody is told that any is beyond its limit. */
+static void test_what_is_nobody_s_has_no_end(void **state)
+{
+    const uint64_t many = UINT64_C(3) << 32;
+    const struct ledger_limits limits = {.record_max = 1};
+    struct ledger_column column = {.purpose = LEDGER_PREDICT};
+    struct account_entry entries[ACCOUNT_MECHANISMS_MAX];
+    uint8_t spared[RECORDS];
+    char path[600];
+    struct ledger *l;
+    uint32_t *slots;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/many.db", scratch_dir());
+    l = open_at(path);
+    slots = bind_rows(l, RECORDS);
+    use(l, &PBM);
+    charge(l, spared, slots, RECORDS, &limits);
+    column.mechanism = l->current;
+    assert_int_equal(ledger_counts_load(&l->counts, column, bind_nobody(l), many - 1), STATUS_OK);
+    assert_int_equal(ledger_counts_load(&l->counts, column, slots[0], UINT32_MAX), STATUS_LIMIT);
+    for (int opened = 0; opened < 3; opened++) {
+        use(l, &PBM);
+        l->records = LEDGER_FOLD_RECORDS; /* all is written anew */
+        charge(l, spared, slots, RECORDS, &limits);
+        assert_memory_equal(spared, ((uint8_t[RECORDS]){1, 1, 1, 1}), RECORDS);
+        ledger_close(l);
+        l = open_at(path);
+        assert_int_equal(ledger_entries(l, entries), 1);
+        assert_true(entries[0].releases == many - 1 + RECORDS * (2 + (uint64_t)opened));
+        assert_int_equal(entries[0].participations_max, 1);
+    }
+    ledger_close(l);
+    mem_free(slots);
+    remove_ledger(path);
+}
+
 /* No more than so many by all mechanisms together, of the record that is asked about. */
 static bool at_most_four(void *owner, const struct account_entry *entries, size_t n)
 {
@@ -213,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_over_a_record_s_limit_is_nobody_s),
         cmocka_unit_test(test_mechanisms_whose_releases_were_all_nobody_s_are_read_again),
+        cmocka_unit_test(test_what_is_nobody_s_has_no_end),
         cmocka_unit_test(test_a_record_is_judged_by_its_own_counts),
         cmocka_unit_test(test_a_record_without_room_for_what_is_planned_is_spared),
     };
