@@ -316,12 +316,19 @@ static bool has_room(const struct account_entry *of, const struct config_policy 
 void policy_repetitions(struct account_entry *planned, const struct config_policy *policy,
                         const struct plan *p, const struct policy_set *set)
 {
-    const uint64_t most = planned->participations_max,
-                   few = most + most / 8 + (set->done > 0 ? 1 : 4),
-                   many = 2 * most + WIRE_AGAIN_MAX;
-    const struct account_entry eight = released(planned, 8 * many);
+    const uint64_t rest = planned->participations_max;
+    struct policy_set from_start = *set;
+    struct agenda_releases releases;
+    struct account_entry eight;
 
-    *planned = released(planned, has_room(&eight, policy, p, set) ? many : few);
+    from_start.done = 0;
+    from_start.again = false;
+    eight = policy_planned(p, &from_start, &releases);
+    eight = released(&eight, 8 * (2 * eight.participations_max + WIRE_AGAIN_MAX));
+    if (has_room(&eight, policy, p, set))
+        *planned = released(planned, 2 * rest + WIRE_AGAIN_MAX - (set->done > 0 ? 4 : 0));
+    else
+        *planned = released(planned, rest + rest / 8 + (set->done > 0 ? 1 : 4));
 }
 
 /* Who is left out is settled before the first release, by what each later one costs: so that has to

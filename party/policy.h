@@ -85,10 +85,10 @@ struct account_entry policy_predicted(const struct plan *p, const struct policy_
  * may not be here a record's own counts decide what is sent of it, and refuse nothing. */
 void policy_of_no_record(struct account_entry *spent, size_t n);
 
-/* With as many releases more of one record as rounds may be played again by labelled rows within
- * limits of one record: an eighth of what is planned of a record and four, or one in a process that
- * goes on, whose record was left room for more before.  Where the limits have room for eight such
- * jobs, as many as a run may have at all (WIRE_AGAIN_MAX). */
+/* What is planned of a record, for what is left of a plan after set->done steps, with rounds that
+ * may be played again by labelled rows within limits of one record: an eighth more and four; where
+ * the limits have room for eight such jobs as the whole plan, twice as much and 64.  A process that
+ * goes on asks for three less, or four: so much may those before it have paid for in vain. */
 void policy_repetitions(struct account_entry *planned, const struct config_policy *policy,
                         const struct plan *p, const struct policy_set *set);
 /* Is there a limit of one record at all: on its releases or on epsilon? */

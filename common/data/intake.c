@@ -184,8 +184,8 @@ static enum status take_level(struct intake *in, size_t col, float *out, struct 
     size_t n;
 
     *out = 0;
-    if (!c->open && c->levels.n == 0) /* it takes whatever stands there */
-        return STATUS_OK;
+    if (cell->kind == CELL_NUMBER && !c->open && c->levels.n == 0)
+        return STATUS_OK; /* it takes whatever stands there */
     if (cell->kind == CELL_NUMBER)
         return source_fault(&in->source, in->from[col], "a number, where rows before have text",
                             err);

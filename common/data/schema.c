@@ -286,11 +286,14 @@ static void put_value(float *out, const struct schema_column *c, float x)
 /* Which feature of a category is 1; LEVELS_NONE: none. */
 static uint32_t place_of(const struct schema_column *c, float x, size_t *unseen)
 {
-    const uint32_t level = isnan(x) ? 0 : (uint32_t)x;
-    const uint32_t place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
+    uint32_t level, place;
 
     if (isnan(x))
         return c->indicator ? c->kept + c->other : LEVELS_NONE;
+    if (c->levels.n == 0) /* whatever stands there, also what was read as a number */
+        return c->other ? c->kept : LEVELS_NONE;
+    level = (uint32_t)x;
+    place = level < c->levels.n ? c->place[level] : LEVELS_NONE;
     *unseen += level == c->levels.n || (level < c->levels.n && c->levels.level[level].count == 0);
     return place == LEVELS_NONE && c->other ? c->kept : place;
 }

@@ -30,7 +30,7 @@ static const float *embed_batch(struct party_learner *l, const struct party_task
 {
     return party_sent_begin(&l->sent,
                             party_bottom_train(&l->bottom, table, t->row, t->rows, t->place),
-                            t->row, t->rows);
+                            t->row, t->rows, table->lacks);
 }
 
 static const float *embed_rows(struct party_learner *l, const struct party_task *t,

@@ -17,8 +17,9 @@
 #include "common/crypto/secret.h"
 #include "common/daemon/package_layers.h"
 #include "common/nn/state.h"
-#include "party/train/parts.h"
 #include "party/policy.h"
+#include "party/prepare.h"
+#include "party/train/parts.h"
 
 #include <string.h>
 
@@ -96,15 +97,30 @@ static void add_levels(struct digest *d, const struct schema_column *c)
         digest_update(&level, place, sizeof place);
         digest_update(&level, text, strlen(text));
         digest_final(&level, one);
+        digest_deinit(&level);
         for (size_t k = 0; k < sizeof all; k++)
             all[k] ^= one[k];
     }
-    digest_update(d, c->name, strlen(c->name) + 1);
     digest_update(d, all, sizeof all);
 }
 
-/* Features by their names, and what a number means that is that of a level: with as many others of
- * another order the bytes of a bottom would fit, and its tables would be other people's. */
+/* Not where its bins begin, nor what fills a gap: these move with a row, as a scale does. */
+static void add_column(struct digest *d, const struct schema_column *c)
+{
+    const uint32_t is[] = {(uint32_t)c->kind, c->embedded, c->other, c->indicator,
+                           c->kept,           c->bins,     c->parts};
+    uint8_t text[sizeof is], *to = text;
+
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++)
+        to = le_put(to, is[i], 4);
+    digest_update(d, c->name, strlen(c->name) + 1);
+    digest_update(d, text, sizeof text);
+    if (c->kind == SCHEMA_CATEGORY || c->kind == SCHEMA_ORDERED)
+        add_levels(d, c);
+}
+
+/* With as many others, or of another order, the bytes of a bottom would fit, and its weights would
+ * be other columns'. */
 static void digest_columns(uint8_t out[DIGEST_BYTES], const struct party_setup *setup)
 {
     const struct table *t = setup->data.train;
@@ -112,16 +128,15 @@ static void digest_columns(uint8_t out[DIGEST_BYTES], const struct party_setup *
     struct digest d;
 
     digest_begin(&d);
-    for (size_t c = 0; t->names != NULL && c < t->cols; c++) {
+    for (size_t i = 0; s != NULL && i < s->n; i++)
+        add_column(&d, &s->column[i]);
+    for (size_t c = 0; (s == NULL || s->n == 0) && t->names != NULL && c < t->cols; c++) {
         const char *name = t->names + c * TABLE_NAME_MAX;
 
         digest_update(&d, name, strlen(name) + 1);
     }
-    for (size_t i = 0; s != NULL && i < s->n; i++) {
-        if (schema_is_embedded(&s->column[i]) || s->column[i].kind == SCHEMA_ORDERED)
-            add_levels(&d, &s->column[i]);
-    }
     digest_final(&d, out);
+    digest_deinit(&d);
 }
 
 static bool fitted(const struct party_setup *setup)
@@ -170,9 +185,10 @@ enum status party_train_save(const void *state, struct buf *out)
     return s == STATUS_OK ? nn_state_print(&p->learner.bottom.net, out) : s;
 }
 
-static enum status unfit(struct error *err)
+/* Where the rows decide how many columns there are, nothing is sent of it. */
+static enum status unfit(const struct party_setup *setup, struct error *err)
 {
-    return error_set(err, STATUS_CONFIG,
+    return error_set(err, party_rows_may_decide(setup->config) ? STATUS_IO : STATUS_CONFIG,
                      "state: the saved model does not fit model.layers, the roster or the data");
 }
 
@@ -189,7 +205,7 @@ static enum status take(struct party_train *p, const struct kept *k, const uint8
         nn_state_parse(&p->learner.bottom.net, state + before, n - before) != STATUS_OK ||
         party_best_parse(&p->learner.best, state) != STATUS_OK ||
         party_sent_parse(&p->learner.sent, state + best, before - best) != STATUS_OK)
-        return unfit(p->host->error);
+        return unfit(p->host->setup, p->host->error);
     memcpy(p->learner.trail.value, k->trail, sizeof k->trail);
     p->learner.applied = k->applied;
     p->learner.trained |= k->trained;
@@ -283,7 +299,7 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
     if (s == STATUS_OK)
         s = take(p, k, at + k->plan_len, left - (size_t)k->plan_len);
     else if (s != STATUS_MEMORY)
-        s = unfit(p->host->error);
+        s = unfit(p->host->setup, p->host->error);
     if (s == STATUS_OK)
         party_deal_restore(&p->deal, &p->course, p->host->setup, k->deal);
     p->keep.last_step = p->keep.kept_step = p->learner.applied;
@@ -306,7 +322,7 @@ enum status party_restore(struct party_train *p)
     if (setup->saved.last == NULL)
         return STATUS_OK;
     if (!take_kept(&k, setup->saved.last, setup->saved.last_n))
-        return unfit(p->host->error);
+        return unfit(p->host->setup, p->host->error);
     s = check_kept(p, &k);
     if (s == STATUS_OK)
         s = restore(p, &k, setup->saved.last + head, setup->saved.last_n - head);

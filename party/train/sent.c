@@ -71,7 +71,7 @@ void party_sent_deinit(struct party_sent *s)
 }
 
 const float *party_sent_begin(struct party_sent *s, const float *h, const uint32_t *row,
-                              uint32_t rows)
+                              uint32_t rows, const uint8_t *lacks)
 {
     if (!s->kept)
         return h;
@@ -80,10 +80,11 @@ const float *party_sent_begin(struct party_sent *s, const float *h, const uint32
     memcpy(s->x, h, batch_values(s) * sizeof *h);
     for (uint32_t r = 0; r < rows && s->feeds_back; r++) {
         const float *left = s->residual + (size_t)row[r] * s->width;
+        const float there = lacks == NULL ? 1 : (float)(1 - lacks[row[r]]);
         float *x = s->x + (size_t)r * s->width;
 
         for (uint32_t i = 0; i < s->width; i++)
-            x[i] += left[i];
+            x[i] += there * left[i];
     }
     return s->x;
 }

@@ -44,9 +44,10 @@ enum status party_sent_init(struct party_sent *s, const struct plan *p, bool kep
 void party_sent_deinit(struct party_sent *s); /* wipes; safe on a zeroed struct */
 
 /* Embeddings h (rows x P) of a batch -> what is to be handed over: h itself, or with what was left
- * out before.  The caller then fills s->own. */
+ * out before, but of rows that are not here (table.lacks; NULL: all are), of which nothing is
+ * handed over, though a process before may have kept something.  The caller then fills s->own. */
 const float *party_sent_begin(struct party_sent *s, const float *h, const uint32_t *row,
-                              uint32_t rows);
+                              uint32_t rows, const uint8_t *lacks);
 /* Its step is closed: what is left out now is kept for the next time. */
 void party_sent_close(struct party_sent *s);
 /* The gradient (rows x P) of the step's loss by this party's embeddings. */

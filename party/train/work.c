@@ -269,7 +269,7 @@ size_t party_work_again(struct party_learner *l, struct party_round *r, struct p
     if (l->sent.kept) {
         struct secagg_round round;
 
-        x = party_sent_begin(&l->sent, x, row, rows);
+        x = party_sent_begin(&l->sent, x, row, rows, h->setup->data.train->lacks);
         round = round_of_step(r, l, c, h);
         note_own(l, &r->shape, x, (size_t)rows * l->bottom.width, &round);
     }

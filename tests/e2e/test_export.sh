@@ -65,6 +65,7 @@ clear='--set protocol.aggregation=clear --set protocol.encoding=float32'
     kind regression $clear --set model.task=regression
     kind scaled $clear --set model.task=regression --set training.scale_targets=true
     kind identity $clear --set model.output=identity --set model.embedding=2
+    kind bare $clear --set protocol.clip=0.3 --party '*:model.output_activation=none'
     kind polynomial $clear --set protocol.fedvs.x_max=3 --set model.embedding=5 --set training.batch=90 \
         --party '*:model.polynomial.degree=3'
     kind images $clear --party '*:data.shape=[2,1,5]' --party "*:model.layers=[residual, \

@@ -4,6 +4,7 @@
  */
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "party/train/sent.h"
 #include "tests/sim/expect.h"
 #include "tests/sim/world.h"
 
@@ -168,6 +169,29 @@ static uint8_t *spend(const struct table *t, uint32_t rows)
     return spent;
 }
 
+/* What compression took from a row before it was left out is of its record, too. */
+static void test_of_a_row_that_is_left_out_nothing_is_fed_back(void **state)
+{
+    static const float h[] = {0.5F, 0.25F, 0, 0, -0.5F, 0.5F}, left[] = {1, 2, 3, 4, 5, 6};
+    static const float want[] = {1.5F, 2.25F, 0, 0, 4.5F, 6.5F};
+    static const uint32_t rows[] = {0, 1, 2};
+    static const uint8_t not_here[] = {0, 1, 0};
+    struct party_sent s;
+    struct plan plan;
+
+    (void)state;
+    plan_defaults(&plan);
+    plan.protocol.encoding = ENCODING_TOPK;
+    plan.protocol.error_feedback = true;
+    plan.training.batch = plan.shape.train_rows = 3;
+    plan.model.embedding = 2;
+    assert_int_equal(party_sent_init(&s, &plan, false, 0), STATUS_OK);
+    memcpy(s.residual, left, sizeof left);
+    assert_memory_equal(party_sent_begin(&s, h, rows, 3, not_here), want, sizeof want);
+    assert_true(party_sent_begin(&s, h, rows, 3, NULL)[2] == 3);
+    party_sent_deinit(&s);
+}
+
 /* Where a limit of one record leaves it out: under straggler wait. */
 static void test_a_row_that_has_no_more_to_spend_is_one_that_is_not_here(void **state)
 {
@@ -237,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_what_stands_in_such_a_row_reaches_nothing),
         cmocka_unit_test(test_a_row_that_is_there_counts),
         cmocka_unit_test(test_nothing_comes_back_to_a_bottom_without_rows),
+        cmocka_unit_test(test_of_a_row_that_is_left_out_nothing_is_fed_back),
         cmocka_unit_test(test_a_row_that_has_no_more_to_spend_is_one_that_is_not_here),
         cmocka_unit_test(test_what_is_said_and_charged_does_not_hang_on_which_they_are),
     };

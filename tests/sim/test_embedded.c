@@ -83,15 +83,9 @@ static void test_tables_send_and_cost_nothing(void **state)
 
 /* --- a checkpoint, and the data that its process finds --- */
 
-static void name_columns(struct sim *s, const char *first)
+static void name_column(struct sim *s, const char *name)
 {
-    struct table *t = &s->party[VICTIM].train;
-
-    if (t->names == NULL)
-        t->names = mem_alloc(t->cols, TABLE_NAME_MAX);
-    CHECK(t->names != NULL);
-    snprintf(t->names, TABLE_NAME_MAX, "%s", first);
-    snprintf(t->names + TABLE_NAME_MAX, TABLE_NAME_MAX, "other");
+    snprintf(s->embedding.column[0].name, TABLE_NAME_MAX, "%s", name);
 }
 
 static void swap_places(struct sim *s)
@@ -130,7 +124,7 @@ static void test_a_saved_bottom_is_for_no_other_levels_and_names(void **state)
         struct sim *s = sim_new(&o);
         const struct sim_end *end = sim_party_end(s, VICTIM);
 
-        name_columns(s, "place");
+        name_column(s, "place");
         sim_run_to_step(s, 4);
         sim_kill_at(s, VICTIM, sim_now_us(s) + 1);
         if (what == ORDER)
@@ -138,7 +132,7 @@ static void test_a_saved_bottom_is_for_no_other_levels_and_names(void **state)
         if (what == PLACES)
             swap_places(s);
         if (what == NAME)
-            name_columns(s, "plaice");
+            name_column(s, "plaice");
         sim_run(s, HOUR_US);
         if (what == SAME || what == ORDER) {
             expect_completed(s);

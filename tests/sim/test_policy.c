@@ -334,34 +334,44 @@ static void test_of_labelled_rows_what_single_records_have_spent_refuses_nothing
                 "policy.max_releases.total: 630 releases would be made, 629 is the most");
 }
 
-static uint64_t with_repetitions(uint64_t planned, uint64_t done, uint64_t limit)
+static uint64_t with_repetitions(uint64_t done, uint64_t limit)
 {
     struct config_policy policy = policy_of(NULL, NULL, NULL);
-    struct account_entry e = policy_mechanism(&plan, &set);
+    struct agenda_releases releases;
+    struct account_entry e;
+    uint64_t trained;
 
     policy.releases_record = limit;
-    e.participations_max = planned;
     set.done = done;
+    e = policy_planned(&plan, &set, &releases);
+    trained = e.participations_max - e.trained_max;
     policy_repetitions(&e, &policy, &plan, &set);
+    assert_int_equal(e.participations_max - e.trained_max, trained);
     set.done = 0;
-    assert_int_equal(e.trained_max, e.participations_max - planned);
     return e.participations_max;
 }
 
-/* Of what three processes before it had reserved and not sent, one release each. */
+/* Of what three processes before it had reserved and not sent, one release each; whatever limit
+ * there is. */
 static void test_a_process_that_goes_on_asks_for_no_more_than_the_first_did(void **state)
 {
-    (void)state;
-    for (uint64_t planned = 1; planned < 200; planned++) {
-        const uint64_t first = with_repetitions(planned, 0, planned + 1);
+    enum { STEPS = 10 /* of an epoch */ };
 
-        assert_int_equal(first, planned + planned / 8 + 4);
-        for (uint64_t done = 1; done < planned; done++)
-            assert_true(done + 3 + with_repetitions(planned - done, done, planned + 1) <= first);
+    (void)state;
+    for (uint32_t epochs = 1; epochs < 80; epochs += 3) {
+        const uint64_t many = 2 * (uint64_t)epochs + 64,
+                       limits[] = {epochs + 1, 1000, 8 * many - 1, 8 * many, 0};
+
+        plan.training.epochs = epochs;
+        for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+            const uint64_t first = with_repetitions(0, limits[i]);
+            const bool room = limits[i] == 0 || limits[i] >= 8 * many;
+
+            assert_int_equal(first, room ? many : epochs + epochs / 8 + 4);
+            for (uint64_t done = 1; done < epochs; done++)
+                assert_true(done + 3 + with_repetitions(done * STEPS, limits[i]) <= first);
+        }
     }
-    assert_int_equal(with_repetitions(10, 0, 8 * 84), 84); /* eight such jobs have room */
-    assert_int_equal(with_repetitions(10, 0, 8 * 84 - 1), 15);
-    assert_int_equal(with_repetitions(10, 0, 0), 84);
 }
 
 /* Who is left out is settled before the first release, by what the later ones cost. */

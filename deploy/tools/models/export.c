@@ -56,10 +56,10 @@ static enum status load_net(const struct package *p, struct nn_net *net, struct 
     return package_weights(p, net, err);
 }
 
-/* Where predictions cut a polynomial's outputs off; layers end in C tanh. */
+/* Where predictions cut a bottom's outputs off, but where it ends in C tanh. */
 static float limit_of(const struct package *p)
 {
-    if (p->role == PACKAGE_HEAD || p->spec.layer[0].kind != NN_POLYNOMIAL)
+    if (p->role == PACKAGE_HEAD || p->spec.act[p->spec.layers - 1] != NN_ACT_NONE)
         return 0.0F;
     return (float)(p->reach > 0 ? p->reach : p->plan.protocol.clip);
 }
