@@ -173,9 +173,8 @@ enum status order_own(struct table *t, uint32_t twice[2])
 
 enum status order_table(struct table *t, uint32_t twice[2])
 {
-    size_t last = t->rows - 1, id_bytes = t->id_at[last] + strlen(t->id_text + t->id_at[last]) + 1;
     struct order_item *items = mem_alloc(t->rows, sizeof *items);
-    char *text = mem_alloc(id_bytes, 1);
+    char *text = mem_alloc(table_ids_bytes(t), 1);
     float *spare = mem_alloc(t->cols, sizeof *spare);
     enum status s = STATUS_MEMORY;
     size_t repeated;

@@ -29,8 +29,8 @@ void order_sort(struct order_item *items, size_t n, const char *text);
 /* The first i with items[i] and items[i + 1] of one text; n when all differ. */
 size_t order_repeated(const struct order_item *items, size_t n, const char *text);
 
-/* Brings rows and ids of t into order.  When an id occurs twice: STATUS_DATA, and twice[] its first
- * two rows. */
+/* Brings rows and ids of t, which may have none, into order.  When an id occurs twice: STATUS_DATA,
+ * and twice[] its first two rows. */
 enum status order_table(struct table *t, uint32_t twice[2]) MUST_USE;
 /* Makes t->own.order.  STATUS_DATA likewise. */
 enum status order_own(struct table *t, uint32_t twice[2]) MUST_USE;
