@@ -125,8 +125,8 @@ struct config_server {
     struct config_inject inject;
 };
 
-/* What a bottom does with its records (docs/privacy.md). */
 enum config_output_activation { OUTPUT_ACTIVATION_TANH, OUTPUT_ACTIVATION_NONE };
+/* What a bottom does with its records (docs/privacy.md). */
 enum config_train { TRAIN_RAW, TRAIN_FROZEN, TRAIN_DP };
 
 /* As enum account_adversary. */

@@ -75,11 +75,6 @@ uint32_t ledger_counts_of(const struct ledger_counts *c, struct ledger_column co
     return chunk == NULL ? 0 : chunk->count[slot % LEDGER_CHUNK];
 }
 
-static bool is_nobody(const struct ledger_counts *c, uint32_t slot)
-{
-    return slot + (size_t)1 == c->nobody;
-}
-
 enum status ledger_counts_load(struct ledger_counts *c, struct ledger_column column, uint32_t slot,
                                uint64_t more)
 {
@@ -87,7 +82,7 @@ enum status ledger_counts_load(struct ledger_counts *c, struct ledger_column col
 
     if (chunk == NULL)
         return STATUS_MEMORY;
-    if (more > UINT32_MAX - c->total[slot] && !is_nobody(c, slot))
+    if (more > UINT32_MAX - c->total[slot] && !ledger_counts_is_nobody(c, slot))
         return STATUS_LIMIT;
     chunk->count[slot % LEDGER_CHUNK] += (uint32_t)more;
     c->total[slot] += (uint32_t)more;
@@ -136,7 +131,7 @@ bool ledger_counts_subtract(struct ledger_counts *c, struct ledger_column column
         struct ledger_chunk *chunk = chunk_of(c, column, slots[i], false);
 
         if (chunk == NULL ||
-            (chunk->count[slots[i] % LEDGER_CHUNK] == 0 && !is_nobody(c, slots[i]))) {
+            (chunk->count[slots[i] % LEDGER_CHUNK] == 0 && !ledger_counts_is_nobody(c, slots[i]))) {
             while (i-- > 0) {
                 chunk = chunk_of(c, column, slots[i], false);
                 chunk->count[slots[i] % LEDGER_CHUNK]++;
@@ -157,7 +152,7 @@ uint32_t ledger_counts_most(const struct ledger_counts *c)
     uint32_t most = 0;
 
     for (size_t i = 0; i < c->records; i++)
-        if (!is_nobody(c, (uint32_t)i) && c->total[i] > most)
+        if (!ledger_counts_is_nobody(c, i) && c->total[i] > most)
             most = c->total[i];
     return most;
 }
@@ -167,7 +162,7 @@ uint64_t ledger_counts_nobodys(const struct ledger_counts *c, struct ledger_colu
     uint64_t left = c->column[column.mechanism][column.purpose];
 
     for (size_t i = 0; i < c->records && c->nobody > 0; i++)
-        left -= is_nobody(c, (uint32_t)i) ? 0 : ledger_counts_of(c, column, (uint32_t)i);
+        left -= ledger_counts_is_nobody(c, i) ? 0 : ledger_counts_of(c, column, (uint32_t)i);
     return c->nobody > 0 ? left : 0;
 }
 
@@ -233,7 +228,7 @@ void ledger_counts_sum(const struct ledger_counts *c, size_t mechanism, struct a
     e->participations_max = e->trained_max = 0;
     e->releases = ledger_counts_released(c, mechanism);
     for (uint32_t slot = 0; slot < c->records && e->releases > 0; slot++) {
-        if (is_nobody(c, slot))
+        if (ledger_counts_is_nobody(c, slot))
             continue;
         ledger_counts_record(c, mechanism, slot, &one);
         if (one.participations_max > e->participations_max)

@@ -29,14 +29,19 @@ struct ledger_chunk {
 
 struct ledger_counts {
     struct ledger_chunk **chunk[LEDGER_COLUMNS][LEDGER_PURPOSES]; /* NULL: all zero */
-    size_t chunks;   /* pointers in each of these arrays; `total` covers as many slots */
-    size_t records;  /* slots in use */
-    size_t nobody;   /* the slot that is no record's (LEDGER_NOBODY) + 1; 0: there is none */
+    size_t chunks;  /* pointers in each of these arrays; `total` covers as many slots */
+    size_t records; /* slots in use */
+    size_t nobody;  /* the slot that is no record's (LEDGER_NOBODY) + 1; 0: there is none */
     /* Of each slot over mechanisms and purposes; nobody's, as its counts, modulo 2^32. */
     uint32_t *total;
     uint64_t releases[LEDGER_PURPOSES];
     uint64_t column[LEDGER_COLUMNS][LEDGER_PURPOSES]; /* releases, mechanism by mechanism */
 };
+
+static inline bool ledger_counts_is_nobody(const struct ledger_counts *c, size_t slot)
+{
+    return slot + 1 == c->nobody;
+}
 
 void ledger_counts_deinit(struct ledger_counts *c); /* safe on a zeroed struct */
 

@@ -41,7 +41,7 @@ void ledger_histogram(const struct ledger *l, struct ledger_histogram *out)
     for (uint32_t slot = 0; slot < l->counts.records; slot++) {
         const size_t i = (size_t)(ledger_spent(l, slot) / out->width);
 
-        if (slot + (size_t)1 == l->counts.nobody)
+        if (ledger_counts_is_nobody(&l->counts, slot))
             continue;
         out->records[i]++;
         out->n = i >= out->n ? i + 1 : out->n;

@@ -238,9 +238,8 @@ static enum status write_column(struct ledger *l, struct ledger_column column, u
         for (size_t slot = first; slot < end; slot++) {
             uint64_t count = ledger_counts_of(&l->counts, column, (uint32_t)slot);
 
-            if (slot + 1 == l->counts.nobody)
+            if (ledger_counts_is_nobody(&l->counts, slot))
                 count = nobodys;
-
             to = put_count(to, count);
             sum += count;
         }

@@ -20,19 +20,12 @@ enum status party_augment_init(struct party_augment *a, const struct config_part
     a->crop = c->augment_crop;
     a->flip = c->augment_flip;
     a->row = mem_alloc(values_of(&a->shape), sizeof *a->row);
-    return a->row != NULL ? rng_init_system(&a->rng) : STATUS_MEMORY;
-}
-
-void party_augment_seed(struct party_augment *a, uint64_t seed, uint32_t party)
-{
-    a->seeded = true;
-    a->seed = seed;
-    a->party = party;
+    return a->row != NULL ? rng_init_system(&a->draws.rng) : STATUS_MEMORY;
 }
 
 void party_augment_deinit(struct party_augment *a)
 {
-    rng_deinit(&a->rng);
+    rng_deinit(&a->draws.rng);
     mem_free(a->row);
     *a = (struct party_augment){0};
 }
@@ -41,22 +34,18 @@ static struct augment_move draw(struct party_augment *a)
 {
     const uint64_t places = 2 * (uint64_t)a->crop + 1;
 
-    return (struct augment_move){.down = (int32_t)rng_below(&a->rng, places) - (int32_t)a->crop,
-                                 .right = (int32_t)rng_below(&a->rng, places) - (int32_t)a->crop,
-                                 .mirror = a->flip && rng_below(&a->rng, 2) == 1};
+    return (struct augment_move){
+        .down = (int32_t)rng_below(&a->draws.rng, places) - (int32_t)a->crop,
+        .right = (int32_t)rng_below(&a->draws.rng, places) - (int32_t)a->crop,
+        .mirror = a->flip && rng_below(&a->draws.rng, 2) == 1};
 }
 
 void party_augment_batch(struct party_augment *a, float *batch, uint32_t rows, uint64_t step)
 {
     const size_t n = values_of(&a->shape);
-    uint8_t key[RNG_KEY_BYTES];
-
     if (n == 0)
         return;
-    if (a->seeded) {
-        rng_seed_key(key, a->seed, a->party, "augment", step);
-        rng_rekey(&a->rng, key);
-    }
+    party_draws_begin(&a->draws, "augment", step);
     for (uint32_t r = 0; r < rows; r++) {
         const struct augment_move move = draw(a);
 

@@ -10,24 +10,19 @@
 #define COLONNADE_PARTY_TRAIN_AUGMENT_H
 
 #include "common/config/config.h"
-#include "common/crypto/rng.h"
 #include "common/data/augment.h"
+#include "party/train/draws.h"
 
 struct party_augment {
     struct augment_shape shape; /* channels 0: nothing is drawn, and no generator is asked for */
     uint32_t crop;              /* pixels up or down, left or right, at most */
     bool flip;
-    float *row;     /* of one image */
-    struct rng rng; /* the system's generator, but in seeded runs */
-    bool seeded;
-    uint64_t seed;
-    uint32_t party;
+    float *row; /* of one image */
+    struct party_draws draws;
 };
 
 /* a is zeroed. */
 enum status party_augment_init(struct party_augment *a, const struct config_party *c) MUST_USE;
-/* --insecure-seed: what is drawn depends on seed, party and step alone. */
-void party_augment_seed(struct party_augment *a, uint64_t seed, uint32_t party);
 void party_augment_deinit(struct party_augment *a); /* safe on a zeroed struct */
 
 /* A batch of `rows` rows of this shape, in place. */

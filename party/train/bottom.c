@@ -201,8 +201,8 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party)
 {
     party_dp_seed(&b->dp, seed, party);
-    party_masks_seed(&b->drawn.masks, seed, party);
-    party_augment_seed(&b->drawn.augment, seed, party);
+    party_draws_seed(&b->drawn.masks.draws, seed, party);
+    party_draws_seed(&b->drawn.augment.draws, seed, party);
 }
 
 static enum status take_package(struct nn_net *net, const uint8_t *bytes, size_t n,

@@ -5,31 +5,19 @@
 
 enum status party_masks_init(struct party_masks *m, const struct nn_spec *spec)
 {
-    return spec->dropout > 0 ? rng_init_system(&m->rng) : STATUS_OK;
-}
-
-void party_masks_seed(struct party_masks *m, uint64_t seed, uint32_t party)
-{
-    m->seeded = true;
-    m->seed = seed;
-    m->party = party;
+    return spec->dropout > 0 ? rng_init_system(&m->draws.rng) : STATUS_OK;
 }
 
 void party_masks_deinit(struct party_masks *m)
 {
-    rng_deinit(&m->rng);
+    rng_deinit(&m->draws.rng);
     *m = (struct party_masks){0};
 }
 
 void party_masks_draw(struct party_masks *m, struct nn_net *net, uint64_t step, uint32_t rows)
 {
-    uint8_t key[RNG_KEY_BYTES];
-
     if (!(net->spec.dropout > 0))
         return;
-    if (m->seeded) {
-        rng_seed_key(key, m->seed, m->party, "dropout", step);
-        rng_rekey(&m->rng, key);
-    }
-    nn_net_draw_masks(net, rows, &m->rng);
+    party_draws_begin(&m->draws, "dropout", step);
+    nn_net_draw_masks(net, rows, &m->draws.rng);
 }

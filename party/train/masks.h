@@ -9,8 +9,8 @@
 #ifndef COLONNADE_PARTY_TRAIN_MASKS_H
 #define COLONNADE_PARTY_TRAIN_MASKS_H
 
-#include "common/crypto/rng.h"
 #include "common/nn/net.h"
+#include "party/train/draws.h"
 
 #include <stdbool.h>
 
@@ -19,16 +19,11 @@ struct party_masks {
     float *nothing; /* zeros, for a batch that does without this party; NULL: there is none */
     uint8_t *lacks; /* of the batch: 1 for a row that is not there; */
     bool some_lack; /* ... where the table may have such */
-    struct rng rng; /* the system's generator, but in seeded runs */
-    bool seeded;
-    uint64_t seed;
-    uint32_t party;
+    struct party_draws draws;
 };
 
 /* m is zeroed.  Nothing is drawn without dropout in the spec, and no generator is asked for. */
 enum status party_masks_init(struct party_masks *m, const struct nn_spec *spec) MUST_USE;
-/* --insecure-seed: what is drawn depends on seed, party and step alone. */
-void party_masks_seed(struct party_masks *m, uint64_t seed, uint32_t party);
 void party_masks_deinit(struct party_masks *m); /* safe on a zeroed struct */
 
 void party_masks_draw(struct party_masks *m, struct nn_net *net, uint64_t step, uint32_t rows);

@@ -97,8 +97,8 @@ static void test_draws_go_by_seed_party_and_step_and_rows_are_drawn_apart(void *
     assert_int_equal(party_augment_init(&a, &config), STATUS_OK);
     assert_int_equal(party_augment_init(&b, &config), STATUS_OK);
     for (uint32_t k = 0; k < 5; k++) { /* the same; another step, party, seed; the same again */
-        party_augment_seed(&a, 7, 1);
-        party_augment_seed(&b, k == 3 ? 8 : 7, k == 2 ? 2 : 1);
+        party_draws_seed(&a.draws, 7, 1);
+        party_draws_seed(&b.draws, k == 3 ? 8 : 7, k == 2 ? 2 : 1);
         for (int r = 0; r < 16; r++) {
             point(x[0] + r * COLS);
             point(x[1] + r * COLS);
