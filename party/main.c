@@ -144,11 +144,19 @@ static enum status read_inputs(struct party_inputs *in, bool looks, struct error
                : s;
 }
 
+/* That there is none, or another, is told before anything is said to others. */
+static enum status start_program(struct party_inputs *in, struct error *err)
+{
+    return in->bottom.program != NULL ? program_start(in->bottom.program, err) : STATUS_OK;
+}
+
 static enum status print_config(struct party_inputs *in, struct error *err)
 {
     struct buf out;
     enum status s = read_inputs(in, true, err);
 
+    if (s == STATUS_OK)
+        s = start_program(in, err);
     if (s != STATUS_OK)
         return s;
     buf_init(&out, PRINT_MAX);
@@ -304,6 +312,8 @@ static enum status run(const struct options *o, struct party_inputs *in, struct 
         s = read_inputs(in, false, err);
     if (s == STATUS_OK && in->config.stand)
         s = party_inputs_listed(in, false, err);
+    if (s == STATUS_OK)
+        s = start_program(in, err);
     return s == STATUS_OK ? party_loop_run(in, &how, err) : s;
 }
 

@@ -44,10 +44,12 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
 
     memset(in, 0, sizeof *in);
     package_init(&in->model);
-    buf_init(&in->weights, WEIGHTS_MAX);
+    buf_init(&in->bottom.weights, WEIGHTS_MAX);
     s = config_load_party(&in->config, file, sets, n, err);
     if (s == STATUS_OK)
         s = folder_check(in->config.state, err);
+    if (s == STATUS_OK) /* there is no key yet */
+        s = program_new(&in->bottom.program, &in->config, err);
     if (s == STATUS_OK)
         s = roster_load(&in->roster, in->config.roster, err);
     if (s == STATUS_OK)
@@ -209,7 +211,7 @@ static enum status check_package(const struct party_inputs *in, struct error *er
     enum status s;
 
     package_init(&p);
-    s = package_parse(&p, in->weights.data, in->weights.len, err);
+    s = package_parse(&p, in->bottom.weights.data, in->bottom.weights.len, err);
     if (s == STATUS_OK && p.role != PACKAGE_BOTTOM)
         s = error_set(err, STATUS_DATA, "it is a head's package");
     if (s == STATUS_OK)
@@ -222,11 +224,15 @@ static enum status check_package(const struct party_inputs *in, struct error *er
  * word is said to anybody. */
 static enum status read_weights(struct party_inputs *in, struct error *err)
 {
-    enum status s = file_read(in->config.load, &in->weights, err);
+    enum status s = file_read(in->config.load, &in->bottom.weights, err);
 
+    /* What a program saves only it understands. */
+    if (s == STATUS_OK && in->config.program.n > 0 &&
+        !package_is(in->bottom.weights.data, in->bottom.weights.len))
+        return s;
     if (s == STATUS_OK)
-        s = safetensors_numbers(in->weights.data, in->weights.len, err);
-    if (s == STATUS_OK && package_is(in->weights.data, in->weights.len))
+        s = safetensors_numbers(in->bottom.weights.data, in->bottom.weights.len, err);
+    if (s == STATUS_OK && package_is(in->bottom.weights.data, in->bottom.weights.len))
         s = check_package(in, err);
     if (s == STATUS_DATA)
         error_wrap(err, "model.load: %s", in->config.load);
@@ -568,6 +574,7 @@ enum status party_inputs_listed(struct party_inputs *in, bool alone, struct erro
 
 void party_inputs_deinit(struct party_inputs *in)
 {
+    program_free(in->bottom.program);
     idlist_deinit(&in->listed.ids);
     placed_close_pair(&in->listed.placed);
     table_deinit(&in->train);
@@ -576,7 +583,7 @@ void party_inputs_deinit(struct party_inputs *in)
     scale_deinit(&in->fitted.scale);
     package_deinit(&in->model);
     sign_key_deinit(&in->key);
-    buf_deinit(&in->weights);
+    buf_deinit(&in->bottom.weights);
     persons_deinit(&in->persons);
     schema_deinit(&in->schema);
     drawn_deinit(&in->fitted.drawn);

@@ -17,6 +17,7 @@
 #include "common/flow/roster.h"
 #include "party/drawn.h"
 #include "party/persons.h"
+#include "party/program/program.h"
 
 /* For alignments. */
 struct party_listed {
@@ -31,6 +32,12 @@ struct party_fitted {
     struct drawn drawn; /* of a schema with statistics: dp */
 };
 
+/* What its bottom begins with. */
+struct party_first {
+    struct program *program; /* of model.program; NULL: there is none */
+    struct buf weights;      /* of model.load */
+};
+
 /* Written by prepare.c, and where predictions are asked for by predicted.c and asked.c. */
 struct party_inputs {
     struct config_party config;
@@ -41,8 +48,8 @@ struct party_inputs {
     size_t kept_back;         /* of the rows of test: those that it keeps back */
     struct schema schema;     /* how both came out of their files; empty for IDX */
     struct party_fitted fitted;
-    struct table labels;    /* of the training rows, when this party holds them */
-    struct buf weights;     /* of model.load */
+    struct table labels; /* of the training rows, when this party holds them */
+    struct party_first bottom;
     struct persons persons; /* of data.group */
     /* For predictions, `test` is what they are of, and this the model that makes them. */
     bool predicts;

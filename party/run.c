@@ -235,6 +235,7 @@ static enum status recall(void *owner, const struct wire_job *job,
     r->playing = true;
     r->fresh = r->marked = false;
     r->paid = runs_is_paid(r->folder);
+    program_pardon(r->in->bottom.program);
     if (s != STATUS_OK)
         return s;
     s = party_results_again(&r->results, clock_us());
@@ -286,8 +287,9 @@ static enum status begin_session(struct party_run *r, struct error *err)
                  .labels = r->in->labels.rows > 0 ? &r->in->labels : NULL,
                  .persons = &r->in->persons,
                  .schema = &r->in->schema},
-        .start = {.weights = r->in->weights.data,
-                  .weights_n = r->in->weights.len,
+        .start = {.weights = r->in->bottom.weights.data,
+                  .weights_n = r->in->bottom.weights.len,
+                  .program = r->in->bottom.program,
                   .seeded = r->options->seeded,
                   .seed = r->options->seed,
                   .from = from},
@@ -352,17 +354,31 @@ enum status party_run_begin(struct party_run *r, struct error *err)
     return s == STATUS_OK ? s : error_set(err, s, "%s", status_words(s));
 }
 
+/* Why the job went as it did, on this side: a program that failed has changed nothing that others
+ * see, and is told now. */
+static struct error why_ended(const struct party_run *r)
+{
+    const char *failed = program_failed(r->in->bottom.program);
+    struct error why = r->error;
+
+    if (why.status == STATUS_OK && failed != NULL)
+        error_set(&why, STATUS_IO,
+                  "model.program: it %s; this party's embeddings were zeros from then on", failed);
+    return why;
+}
+
 /* Nothing of it is gone on with: each row is predicted once and charged, and an alignment begins
  * again. */
 static enum status end_short(struct party_run *r, struct error *err)
 {
-    const struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
+    const struct error why = why_ended(r);
+    const struct party_ending end = {wire_outcome_name(r->outcome), &why, clock_us()};
     struct error unwritten = {0};
     enum status s;
 
     spans_stop(party_session_spans(r->session), end.now_us);
     s = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
-    *err = s != STATUS_OK ? unwritten : r->error;
+    *err = s != STATUS_OK ? unwritten : why;
     return err->status;
 }
 
@@ -390,12 +406,14 @@ static enum status keep_model(struct party_run *r, bool needed, struct error *er
 static enum status end_training(struct party_run *r, struct error *err)
 {
     const struct party_report *rep = party_session_report(r->session);
-    struct party_ending end = {wire_outcome_name(r->outcome), &r->error, clock_us()};
+    const struct error why = why_ended(r);
+    struct party_ending end = {wire_outcome_name(r->outcome), &why, clock_us()};
     const bool needed = party_checkpoint_needed(rep, r->outcome);
     struct error unwritten = {0};
     enum status s = STATUS_OK, written;
 
     spans_stop(party_session_spans(r->session), end.now_us);
+    program_round(r->in->bottom.program); /* nobody waits any more */
     if (needed) /* first of all: nothing else may keep the run from going on */
         s = party_checkpoint_save(r->in, r->folder, r->session, err);
     written = party_results_end(&r->results, r->session, &r->books, &end, &unwritten);
@@ -412,7 +430,7 @@ static enum status end_training(struct party_run *r, struct error *err)
     if ((!needed || !rep->shared) && written == STATUS_OK)
         written = holdings_remove(&r->holdings, &unwritten);
     if (s == STATUS_OK)
-        *err = written != STATUS_OK ? unwritten : r->error;
+        *err = written != STATUS_OK ? unwritten : why;
     return err->status;
 }
 
@@ -495,6 +513,8 @@ void party_run_job_ended(struct party_run *r)
     else
         log_info("run %s: %s", name, wire_outcome_name(r->outcome));
     roll_close(&r->roll);
+    if (r->in->bottom.program != NULL) /* and the next one's process may begin to start */
+        program_end(r->in->bottom.program, program_job(r->in->bottom.program));
 }
 
 void party_run_deinit(struct party_run *r)

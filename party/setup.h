@@ -18,6 +18,7 @@
 #include "common/metrics/spans.h"
 #include "common/nn/net.h"
 #include "party/persons.h"
+#include "party/program/program.h"
 
 enum {
     PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
@@ -68,7 +69,8 @@ struct party_data {
 struct party_start {
     const uint8_t *weights; /* of model.load; NULL: they are drawn */
     size_t weights_n;
-    bool seeded; /* --insecure-seed */
+    struct program *program; /* of model.program; NULL: there is none */
+    bool seeded;             /* --insecure-seed */
     uint64_t seed;
     /* The own package of the run that a plan goes on from: `out` is initialised; by the setup's
      * owner.  NULL: there are none. */

@@ -210,6 +210,28 @@ static enum status check_preset(const struct load *l, struct config_party *c, st
     return STATUS_OK;
 }
 
+/* What a program computes nobody here can clip, freeze or take apart. */
+static enum status check_program(const struct load *l, struct config_party *c, struct error *err)
+{
+    static const char alone[] = "not beside model.program, which is the bottom: leave it out";
+
+    if (c->program.n == 0)
+        return STATUS_OK;
+    if (c->degree > 0)
+        return load_refuse(l, "model.polynomial.degree", alone, err);
+    if (c->preset != PRESET_NONE)
+        return load_refuse(l, "model.preset", alone, err);
+    if (is_given(l, "model.layers") && c->layers.n > 0)
+        return load_refuse(l, "model.layers", alone, err);
+    if (c->train != TRAIN_RAW)
+        return load_refuse(l, "model.train",
+                           "must be raw: what a program (model.program) does with records is not "
+                           "known",
+                           err);
+    c->layers = (struct config_layers){0};
+    return STATUS_OK;
+}
+
 /* A polynomial bottom has no hidden layers: none by default, and whoever names some is told.  So is
  * a party whose bottom no plan that it admits can take. */
 static enum status check_bottom(const struct load *l, struct config_party *c, struct error *err)
@@ -282,6 +304,8 @@ enum status config_load_party(struct config_party *c, const char *file, const ch
         s = check_columns(&l, c->validate_by, c->group, c->time, "data", err);
     if (s == STATUS_OK)
         s = check_train(&l, c, err);
+    if (s == STATUS_OK)
+        s = check_program(&l, c, err);
     if (s == STATUS_OK)
         s = check_bottom(&l, c, err);
     if (s == STATUS_OK)

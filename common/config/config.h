@@ -39,6 +39,12 @@ struct config_names {
     char name[CONFIG_LIST_MAX][CONFIG_NAME_MAX];
 };
 
+/* A program and its arguments, as execvp takes them. */
+struct config_command {
+    size_t n; /* 0: none */
+    char arg[CONFIG_LIST_MAX][CONFIG_PATH_MAX];
+};
+
 /* DELAY_FEDVS: FedVS's delay pattern (Li, Yao, Liu 2023, section 6) times delay_s, by place in the
  * roster: of N parties the first N - N/2 wait exponential times of mean 0.1 delay_s seconds, the
  * i-th of the other N/2 (i from 1) of mean (2 + 4 i/N) delay_s.  Where that is before the uploads
@@ -208,6 +214,9 @@ struct config_party {
     enum config_output_activation output_activation; /* behind the last layer, which has layers */
     double dropout;  /* of each hidden unit in a step of training */
     uint32_t degree; /* of a polynomial bottom; 0: a layered one */
+    /* A bottom that a program computes, which has none of the above (party/program/program.h). */
+    struct config_command program;
+    uint32_t program_memory_mib, program_timeout_ms;
     enum config_train train;
     double clip, noise;         /* G, and sigma: standard deviations of noise in units of G; dp */
     char load[CONFIG_PATH_MAX]; /* first weights; "": drawn */

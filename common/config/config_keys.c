@@ -373,6 +373,19 @@ static const struct key party_keys[] = {
              "protocol.fedvs.x_max and, but for fedvs, what it gives at protocol.clip.  fedvs "
              "takes no other bottom, and a party under it tells the others its degree and its "
              "number of columns.  0: a layered bottom."},
+    {"model.program", KEY_COMMAND, PARTY(program), .fallback = "[]",
+     .help =
+         "The bottom is computed by this program, as [\"python3\", \"my_bottom.py\"], in a process "
+         "of its own without network (docs/programs.md).  It sees bare records, so model.train "
+         "is raw, and there are no model.layers.  A word that names a file beside this one is "
+         "that file, the first one only with a /.  []: none."},
+    {"model.program_memory_mib", KEY_U32, PARTY(program_memory_mib), .lo = 64, .hi = 1048576,
+     .fallback = "16384", .help = "Address space that the program may have, in MiB."},
+    {"model.program_timeout_ms", KEY_U32, PARTY(program_timeout_ms), .lo = 10, .hi = 3600000,
+     .fallback = "30000",
+     .help = "Longest time that the program may take for one answer; for all of one piece of work "
+             "it is half the plan's protocol.patience_ms, or deadline_ms.  Then it is ended, and "
+             "the embeddings are zeros to the end of the job."},
     {"model.train", KEY_CHOICE, PARTY(train), .choices = trains, .fallback = "raw",
      .help =
          "raw: the bottom trains on the bare records, and a claim for one of them counts every "

@@ -35,6 +35,7 @@ enum key_type {
     KEY_WIDTHS,    /* struct plan_widths, each width in [lo, hi] */
     KEY_LAYERS,    /* struct config_layers */
     KEY_NAMES,     /* struct config_names */
+    KEY_COMMAND,   /* struct config_command */
     KEY_SET,       /* bool[number of choices] */
     KEY_DELAY,     /* delay_kind and delay_s of struct config_inject; seconds in [lo, hi] */
 };

@@ -31,6 +31,7 @@ bool key_print_needed(const struct key *k, const void *field)
     case KEY_WIDTHS:
     case KEY_LAYERS:
     case KEY_NAMES:
+    case KEY_COMMAND:
     case KEY_SET:
     case KEY_DELAY: break;
     }
@@ -77,6 +78,19 @@ static enum status print_names(const struct config_names *names, struct buf *out
 
     for (size_t i = 0; s == STATUS_OK && i < names->n; i++)
         s = buf_printf(out, "%s\"%s\"", i == 0 ? "" : ", ", names->name[i]);
+    return s == STATUS_OK ? buf_append(out, "]", 1) : s;
+}
+
+static enum status print_command(const struct config_command *c, struct buf *out)
+{
+    enum status s = buf_append(out, "[", 1);
+
+    for (size_t i = 0; s == STATUS_OK && i < c->n; i++) {
+        if (i > 0)
+            s = buf_append(out, ", ", 2);
+        if (s == STATUS_OK)
+            s = key_print_quoted(c->arg[i], out);
+    }
     return s == STATUS_OK ? buf_append(out, "]", 1) : s;
 }
 
@@ -133,6 +147,7 @@ enum status key_print(const struct key *k, const void *field, struct buf *out)
     case KEY_WIDTHS: return print_widths(field, out);
     case KEY_LAYERS: return layers_print(field, out);
     case KEY_NAMES: return print_names(field, out);
+    case KEY_COMMAND: return print_command(field, out);
     case KEY_SET: return print_set(k, field, out);
     case KEY_DELAY: return print_delay(field, out);
     }

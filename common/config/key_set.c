@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool refuse(struct key_set_fault *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
@@ -343,6 +344,40 @@ static bool set_names(const struct key_value *v, struct config_names *out, struc
     return true;
 }
 
+/* Which of its words are files nobody says: those that there are, seen from dir, are. */
+static bool is_file(const char *path)
+{
+    struct stat is;
+
+    return stat(path, &is) == 0 && S_ISREG(is.st_mode);
+}
+
+static bool set_command(const struct key_value *v, const char *dir, struct config_command *out,
+                        struct key_set_fault *f)
+{
+    struct config_command c = {.n = v->n};
+
+    if (v->n > CONFIG_LIST_MAX)
+        return refuse(f, "a list of at most %d words", CONFIG_LIST_MAX);
+    for (size_t i = 0; i < v->n; i++) {
+        const char *text = v->item[i].text;
+        char path[CONFIG_PATH_MAX];
+        int n = dir == NULL || text[0] == '/' ? CONFIG_PATH_MAX
+                                              : snprintf(path, sizeof path, "%s/%s", dir, text);
+
+        f->line = v->item[i].line;
+        if (i == 0 && strchr(text, '/') == NULL) /* python3 is found by PATH, whatever lies here */
+            n = CONFIG_PATH_MAX;
+        n = snprintf(c.arg[i], sizeof c.arg[i], "%s",
+                     n < CONFIG_PATH_MAX && is_file(path) ? path : text);
+        if (n >= CONFIG_PATH_MAX || !key_text_is_printable(c.arg[i]) || (i == 0 && text[0] == 0))
+            return refuse(f, "a command and its arguments, printable and below %d bytes each",
+                          CONFIG_PATH_MAX);
+    }
+    *out = c;
+    return true;
+}
+
 static bool set_set(const struct key *k, const struct key_value *v, bool *out,
                     struct key_set_fault *f)
 {
@@ -370,7 +405,7 @@ static bool set_set(const struct key *k, const struct key_value *v, bool *out,
 static bool is_list(const struct key *k)
 {
     return k->type == KEY_WIDTHS || k->type == KEY_LAYERS || k->type == KEY_NAMES ||
-           k->type == KEY_SET;
+           k->type == KEY_COMMAND || k->type == KEY_SET;
 }
 
 /* A layer alone may have arguments. */
@@ -413,6 +448,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_WIDTHS: return set_widths(k, v, field, f);
     case KEY_LAYERS: return set_layers(v, field, f);
     case KEY_NAMES: return set_names(v, field, f);
+    case KEY_COMMAND: return set_command(v, dir, field, f);
     case KEY_SET: return set_set(k, v, field, f);
     case KEY_DELAY: return set_delay(k, item, field, f);
     }

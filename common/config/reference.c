@@ -50,6 +50,7 @@ static void describe(const struct key *k, char *out, size_t size)
         return;
     case KEY_LAYERS: snprintf(out, size, "list of up to %d layers", LAYERS_ITEMS_MAX); return;
     case KEY_NAMES: snprintf(out, size, "list of up to 16 names"); return;
+    case KEY_COMMAND: snprintf(out, size, "list of a command and its arguments"); return;
     case KEY_SET: snprintf(out, size, "list out of %s", choices); return;
     case KEY_DELAY:
         snprintf(out, size,

@@ -103,13 +103,14 @@ static void follow(float *running, float moment)
 }
 
 /* Moments of a batch with a row that is not finite, or of one value, move nothing. */
-static void settle(struct nn_layer *l, uint32_t rows)
+static void settle(struct nn_layer *l, uint32_t rows, float learning_rate)
 {
     const double n = (double)batch_of(l, rows).places;
     const float *moments = l->dw + l->trained;
     float *running = l->w + l->trained;
     uint32_t sound = UINT32_MAX;
 
+    (void)learning_rate;
     for (uint32_t k = 0; k < 2 * l->out; k++)
         sound &= finite_mask(moments[k]);
     if (!l->training || sound == 0 || n < 2)

@@ -14,6 +14,7 @@
 #include "common/nn/group_norm.h"
 #include "common/nn/gru.h"
 #include "common/nn/lstm.h"
+#include "common/nn/outside.h"
 #include "common/nn/polynomial.h"
 #include "common/nn/pool.h"
 #include "common/nn/turn.h"
@@ -35,6 +36,7 @@ static const struct layer_kind *const kinds[NN_KINDS] = {
     [NN_ADD] = &ADD_LAYER,
     [NN_BATCH_NORM] = &BATCH_NORM_LAYER,
     [NN_EMBEDDING] = &EMBEDDING_LAYER,
+    [NN_OUTSIDE] = &OUTSIDE_LAYER,
 };
 
 const struct layer_kind *layer_kind(enum nn_kind kind)

@@ -69,7 +69,11 @@ struct layer_kind {
      * norm2, tensors and tensor. */
     void (*gradients)(struct nn_layer *l, uint32_t rows);
     /* What a step moves besides, after the last backward; NULL: nothing. */
-    void (*settle)(struct nn_layer *l, uint32_t rows);
+    void (*settle)(struct nn_layer *l, uint32_t rows, float learning_rate);
+    /* Parameters that live elsewhere: into l->w before they are read, and out of it after they
+     * were written; NULL: l->w is all there is. */
+    void (*fetch)(const struct nn_layer *l);
+    void (*give)(const struct nn_layer *l);
     /* The squared l2 norm of row r's own gradient for w and b, which are one product of l->x and
      * l->dy unless there is an `add`; NULL: dp makes each row's gradient (layer_row_gradients). */
     double (*norm2)(const struct nn_layer *l, size_t r);

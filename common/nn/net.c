@@ -10,6 +10,7 @@
 #include "common/nn/layer.h"
 #include "common/nn/module.h"
 #include "common/nn/optim.h"
+#include "common/nn/outside.h"
 #include "common/nn/sound.h"
 #include "common/nn/unit_dropout.h"
 
@@ -220,6 +221,7 @@ static enum status init_layer(struct nn_layer *l, const struct nn_spec *s, size_
     l->act = s->act[i];
     l->scale = i + 1 == s->layers ? s->out_scale : 1.0F;
     l->came = layer_in(s, i);
+    l->outside = s->outside;
     l->width = s->width[i + 1];
     l->keeps = sizes.keeps;
     if (init_params(l, nn_spec_layer_params(s, i), s->optimizer, a) != STATUS_OK)
@@ -408,6 +410,8 @@ uint32_t nn_spec_rows(const struct nn_spec *spec, uint32_t most)
 {
     enum { IMAGES = 64 };
 
+    if (spec->layers > 0 && spec->layer[0].kind == NN_OUTSIDE)
+        return outside_rows(spec->width[0], most);
     for (size_t i = 0; i < spec->layers; i++)
         if (spec->layer[i].shape.channels > 0)
             return most < IMAGES ? most : IMAGES;
@@ -470,7 +474,7 @@ void nn_net_step(struct nn_net *n, float learning_rate)
         case NN_ADAMW: optim_adam(l->w, l->m1, l->m2, l->dw, count, learning_rate, n->steps); break;
         }
         if (l->kind != NULL && l->kind->settle != NULL)
-            l->kind->settle(l, n->rows);
+            l->kind->settle(l, n->rows, learning_rate);
     }
 }
 
@@ -480,8 +484,23 @@ void nn_net_limit(struct nn_net *n)
         optim_limit(n->layer[i].w, nn_layer_params(&n->layer[i]));
 }
 
+void nn_net_fetch(const struct nn_net *n)
+{
+    for (size_t i = 0; i < n->spec.layers; i++)
+        if (n->layer[i].kind->fetch != NULL)
+            n->layer[i].kind->fetch(&n->layer[i]);
+}
+
+void nn_net_give(const struct nn_net *n)
+{
+    for (size_t i = 0; i < n->spec.layers; i++)
+        if (n->layer[i].kind->give != NULL)
+            n->layer[i].kind->give(&n->layer[i]);
+}
+
 void nn_net_copy_params(const struct nn_net *n, float *out)
 {
+    nn_net_fetch(n);
     for (size_t i = 0; i < nn_spec_blocks(&n->spec); i++) {
         const size_t count = nn_layer_params(&n->layer[i]);
 
@@ -498,6 +517,7 @@ void nn_net_set_params(struct nn_net *n, const float *from)
         memcpy(n->layer[i].w, from, count * sizeof *from);
         from += count;
     }
+    nn_net_give(n);
 }
 
 void nn_net_pull(struct nn_net *n, const float *anchor, float mu)

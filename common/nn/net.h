@@ -48,6 +48,7 @@ enum nn_kind {
     NN_ADD,
     NN_BATCH_NORM,
     NN_EMBEDDING,
+    NN_OUTSIDE,
     NN_KINDS
 };
 
@@ -72,7 +73,8 @@ struct nn_layer_spec {
     struct nn_window window; /* of a convolution or pooling */
     uint32_t groups;         /* of channels, in a convolution or normalisation */
     uint32_t units; /* of a layer with a memory: of its h; y is the last step's h, or, where
-                       its width is shape.width x units, every step's */
+                       its width is shape.width x units, every step's.  Of an NN_OUTSIDE: how many
+                       floats its state takes (outside.h) */
     bool flattens;  /* of a transposition: channels last to [channels][height][width]; else
                        back */
     /* What comes in is what the layer so many before the one before gives; 0: that one. */
@@ -109,6 +111,9 @@ struct nn_spec {
         uint32_t rows, width;
     } table;
     struct nn_embedded embedded;
+    /* Who computes an NN_OUTSIDE (outside.h), and has to outlive the net; NULL: it has none, or is
+     * looked at only. */
+    const struct nn_outside *outside;
 };
 
 enum { NN_MODULE_BYTES = 32 };
@@ -125,6 +130,7 @@ struct nn_layer {
     enum nn_act act;
     float scale;
     const struct nn_embedded *embedded; /* of an NN_EMBEDDING */
+    const struct nn_outside *outside;   /* of an NN_OUTSIDE */
     float *w, *b;   /* in x out, row major; biases, or NULL where there are none */
     float *dw, *db; /* gradients of the last backward */
     float *m1, *m2; /* optimiser state of w then b; NULL where the optimiser has none */
@@ -210,6 +216,12 @@ void nn_net_set_params(struct nn_net *n, const float *params); /* the optimiser 
  * the last backward, before a step (FedBCD, equation (13)).  anchor: as nn_net_copy_params left it
  * at the beginning of the round; mu = 0 changes no bit. */
 void nn_net_pull(struct nn_net *n, const float *anchor, float mu);
+
+/* What an NN_OUTSIDE has in its parameters is what was last read of its state: before they are read
+ * (nn_net_copy_params and what prints a net do so by themselves), and after they were written
+ * (as nn_net_set_params and what parses a net do).  Nothing for all other nets. */
+void nn_net_fetch(const struct nn_net *n);
+void nn_net_give(const struct nn_net *n);
 
 /* How many rows at a time a net should be made for that has `most` to compute: all of them, where
  * its layers are of units; of images some, for they are large. */

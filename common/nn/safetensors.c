@@ -114,8 +114,10 @@ static enum status print_all(const struct nn_net *n, const char *metadata, struc
 enum status safetensors_print_with(const struct nn_net *n, const char *metadata, struct buf *out)
 {
     const size_t start = out->len;
-    const enum status s = print_all(n, metadata, out);
+    enum status s;
 
+    nn_net_fetch(n);
+    s = print_all(n, metadata, out);
     if (s != STATUS_OK)
         out->len = start;
     return s;
@@ -327,5 +329,6 @@ enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, s
         else
             memcpy(t.values, file + p.begin[i], t.count * sizeof(float));
     }
+    nn_net_give(n);
     return STATUS_OK;
 }

@@ -24,6 +24,7 @@ enum status nn_state_print(const struct nn_net *n, struct buf *out)
     uint8_t steps[sizeof n->steps];
     enum status s;
 
+    nn_net_fetch(n);
     le_put(steps, n->steps, sizeof steps);
     s = buf_append(out, steps, sizeof steps);
 
@@ -66,5 +67,6 @@ enum status nn_state_parse(struct nn_net *n, const uint8_t *bytes, size_t len)
             at += nn_layer_params(l) * sizeof(float);
         }
     }
+    nn_net_give(n);
     return STATUS_OK;
 }

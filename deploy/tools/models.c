@@ -333,8 +333,11 @@ static enum status compare_weights(const struct package *a, const struct package
             largest = fmax(largest, fabs(d));
             square += d * d;
         }
-        printf("weights     %zu, apart by at most %.6g, %.6g in all\n", n[0], largest,
-               sqrt(square));
+        if (a->spec.layers > 0 && a->spec.layer[0].kind == NN_OUTSIDE)
+            printf("weights     a program's: %s\n", largest > 0 ? "others" : "the same");
+        else
+            printf("weights     %zu, apart by at most %.6g, %.6g in all\n", n[0], largest,
+                   sqrt(square));
     } else if (s == STATUS_OK) {
         printf("weights     %zu and %zu\n", n[0], n[1]);
     }

@@ -252,6 +252,34 @@ enum status predict_sizes(struct party_predict *p)
     return p->payload != NULL ? STATUS_OK : error_set(p->error, STATUS_MEMORY, "no memory");
 }
 
+/* Of a model that a program has made, that program: it begins with zeros, as in training, and then
+ * gets the model's state, with which it says nothing that others see. */
+static enum status begin_program(struct party_predict *p, struct nn_spec *spec)
+{
+    const struct party_setup *setup = p->setup;
+    const struct program_shape shape = {.inputs = spec->width[0],
+                                        .outputs = spec->width[1],
+                                        .rows_max = spec->rows_max,
+                                        .shape = spec->layer[0].shape,
+                                        .plan = &p->plan};
+    enum status s;
+
+    if (spec->layer[0].kind != NN_OUTSIDE)
+        return STATUS_OK;
+    if (setup->start.program == NULL)
+        return error_set(p->error, STATUS_IO, /* nobody else is told */
+                         "model.program: there is none, and the model's bottom is a program's");
+    s = program_begin(setup->start.program, &shape, p->error);
+    if (s != STATUS_OK)
+        return s;
+    p->program_job = program_job(setup->start.program);
+    if (program_floats(setup->start.program) != spec->layer[0].units)
+        return error_set(p->error, STATUS_IO,
+                         "model.program: its state is not as large as that of the model's bottom");
+    spec->outside = program_outside(setup->start.program);
+    return STATUS_OK;
+}
+
 static enum status make_net(struct party_predict *p)
 {
     const struct package *m = p->setup->answers.model;
@@ -263,6 +291,9 @@ static enum status make_net(struct party_predict *p)
     spec.rows_max = nn_spec_rows(&spec, batch);
     spec.optimizer = NN_SGD;
     shown = spec.rows_max < batch ? (size_t)batch * p->plan.model.embedding : 0;
+    s = begin_program(p, &spec);
+    if (s != STATUS_OK)
+        return s;
     s = arena_init(&p->arena, nn_net_bytes(&spec) +
                                   ((size_t)batch * m->cols + shown) * sizeof *p->x +
                                   3 * (size_t)batch * sizeof *p->round.row + 2 * (size_t)batch +
@@ -335,6 +366,7 @@ enum status predict_offer(void *state, struct actions *a, const struct wire_offe
     enum status s = STATUS_OK;
 
     (void)a;
+    program_round(p->setup->start.program);
     if (p->setup->answers.rows == NULL)
         return error_set(p->error, STATUS_POLICY,
                          "data.predict: this party takes part in no prediction");

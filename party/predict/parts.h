@@ -73,8 +73,9 @@ struct party_predict {
 
     struct arena arena; /* of the net and of all that follows */
     struct nn_net net;
-    float *x;     /* rows of the round x columns */
-    float *shown; /* rows of a round x P, where the net takes fewer at a time */
+    uint64_t program_job; /* of the program that computes its layer; 0: there is none */
+    float *x;             /* rows of the round x columns */
+    float *shown;         /* rows of a round x P, where the net takes fewer at a time */
     uint8_t *payload, *check;
     size_t payload_max, share_max;
     struct buf received;

@@ -209,6 +209,8 @@ static void free_job(void *state)
         secret_wipe(p->payload, p->payload_max);
     mem_free(p->payload);
     buf_deinit(&p->received);
+    if (p->program_job > 0)
+        program_end(p->setup->start.program, p->program_job);
     secret_free(p, 1, sizeof *p);
 }
 

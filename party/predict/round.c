@@ -372,6 +372,7 @@ void predict_work(void *state)
     struct party_predict *p = state;
     const uint64_t mode = subnormal_flush();
 
+    program_round(p->setup->start.program);
     p->worked = p->round.summing ? add_shares(p) : protect(p);
     subnormal_restore(mode);
 }

@@ -78,6 +78,7 @@ static void swap(struct party_best *b, struct nn_net *net)
 {
     float *kept = b->kept.params;
 
+    nn_net_fetch(net);
     for (size_t i = 0; i < net->spec.layers; i++) {
         float *w = net->layer[i].w;
 
@@ -88,6 +89,7 @@ static void swap(struct party_best *b, struct nn_net *net)
             *kept++ = trained;
         }
     }
+    nn_net_give(net);
     b->settled = !b->settled;
 }
 

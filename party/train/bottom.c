@@ -13,6 +13,7 @@
 #include "common/flow/agenda.h"
 #include "common/nn/gemm.h"
 #include "common/nn/layer.h"
+#include "common/nn/outside.h"
 #include "common/nn/safetensors.h"
 #include "common/secagg/lane.h"
 #include "common/wire/limits.h"
@@ -69,6 +70,10 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
             spec.act[spec.layers - 1] = NN_ACT_TANH;
         }
     }
+    if (config->program.n > 0) { /* its steps are its own */
+        spec.optimizer = NN_SGD;
+        spec.weight_decay = 0;
+    }
     if (config->train != TRAIN_FROZEN && config->degree == 0)
         spec.dropout = (float)config->dropout;
     limit_rows(&spec, p);
@@ -121,6 +126,10 @@ enum status party_bottom_check(const struct config_party *config, const struct p
                   layer_that_mixes(&spec)->name);
         return error_set(err, STATUS_CONFIG, "model.layers: not under the plan's encoding");
     }
+    if (config->program.n > 0 && p->protocol.proximal > 0) /* of which nothing is said either */
+        return error_set(err, STATUS_IO,
+                         "model.program: nobody here can draw its weights back, as the plan's "
+                         "protocol.proximal wants it");
     if (!party_dp_possible(config, nn_spec_params(&spec))) {
         log_error("model.noise: %g, with model.clip %g and %zu weights: noise times clip has to be "
                   "at least 1e-30, and noise times the root of the number of weights at most 32768",
@@ -142,12 +151,17 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
                               const struct plan *p, uint32_t features, const struct schema *schema,
                               struct rng *init)
 {
-    const struct nn_spec spec = party_bottom_spec(config, p, features, schema);
+    struct nn_spec spec = party_bottom_spec(config, p, features, schema);
+    struct program *const program = b->outside.program;
     uint32_t batch = p->training.batch;
     struct down down;
     size_t words, values, turned, anchor, nothing, shown, scratch;
     enum status s;
 
+    if (program != NULL) {
+        spec.layer[0].units = (uint32_t)program_floats(program);
+        spec.outside = program_outside(program);
+    }
     down_of(&down, p);
     words = down_words(&down, batch);
     values = gradient_values(&down.gradient, batch);
@@ -162,6 +176,7 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
               batch;
 
     *b = (struct party_bottom){
+        .outside = {program, program != NULL ? program_job(program) : 0},
         .width = p->model.embedding,
         .shown.rows_max = wire_evaluate_rows(p),
         .back.down = down,
@@ -219,11 +234,37 @@ static enum status take_package(struct nn_net *net, const uint8_t *bytes, size_t
     return s;
 }
 
+/* A file that only its program understands: where it does not, this side is gone. */
+static enum status take_state(struct nn_net *net, struct program *program, const uint8_t *bytes,
+                              size_t n, struct error *err)
+{
+    struct nn_layer *l = &net->layer[0];
+
+    if (n > OUTSIDE_BYTES_MAX || outside_floats(n) > nn_layer_params(l))
+        return error_set(err, STATUS_IO, "%zu bytes, more than a state of the program has", n);
+    outside_pack(l->w, nn_layer_params(l), bytes, n);
+    program_on_trial(program, true);
+    nn_net_give(net);
+    program_on_trial(program, false);
+    return program_failed(program) == NULL
+               ? STATUS_OK
+               : error_set(err, STATUS_IO, "the program %s", program_failed(program));
+}
+
+static enum status take_weights(struct party_bottom *b, const uint8_t *bytes, size_t n,
+                                struct error *err)
+{
+    if (package_is(bytes, n)) /* of a program what records have made of it: it fails silently */
+        return take_package(&b->net, bytes, n, err);
+    if (b->outside.program != NULL)
+        return take_state(&b->net, b->outside.program, bytes, n, err);
+    return safetensors_parse(&b->net, bytes, n, err);
+}
+
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
                               struct error *err)
 {
-    enum status s = package_is(bytes, n) ? take_package(&b->net, bytes, n, err)
-                                         : safetensors_parse(&b->net, bytes, n, err);
+    enum status s = take_weights(b, bytes, n, err);
 
     if (s == STATUS_OK) {
         nn_net_limit(&b->net);
@@ -249,6 +290,8 @@ void party_bottom_deinit(struct party_bottom *b)
         log_warn("%llu passes of single records were not finite, and counted as nothing: "
                  "data.scale may help, or smaller steps",
                  (unsigned long long)b->cut.lost);
+    if (b->outside.job > 0)
+        program_end(b->outside.program, b->outside.job);
     party_dp_deinit(&b->dp);
     party_masks_deinit(&b->drawn.masks);
     party_augment_deinit(&b->drawn.augment);
@@ -393,8 +436,8 @@ bool party_bottom_iterates(struct party_bottom *b, const struct plan *p, uint32_
 {
     if (q >= p->protocol.local_iterations)
         return false;
-    b->interrupted = q > 0 && b->stop != NULL && atomic_load(b->stop);
-    return !b->interrupted;
+    b->halt.interrupted = q > 0 && b->halt.stop != NULL && atomic_load(b->halt.stop);
+    return !b->halt.interrupted;
 }
 
 void party_bottom_step(struct party_bottom *b, const struct plan *p, uint64_t step, uint32_t q)

@@ -10,6 +10,7 @@
 #include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
+#include "party/program/program.h"
 #include "party/train/augment.h"
 #include "party/train/dp.h"
 #include "party/train/masks.h"
@@ -49,9 +50,23 @@ struct party_drawn {
     struct party_augment augment;
 };
 
-/* Written by bottom.c, and what stops it by plan.c. */
+/* Who computes the net's layer, and has begun with the job; NULL: the net does.  It is there before
+ * init, of a bottom that is zeros otherwise. */
+struct party_outside {
+    struct program *program;
+    uint64_t job; /* of its jobs: this bottom's */
+};
+
+struct party_halt {
+    /* Set by another thread: no further local step begins; NULL: never. */
+    const atomic_bool *stop;
+    bool interrupted; /* one did not, and the parameters are those of a step half taken */
+};
+
+/* Written by bottom.c, and what stops it by plan.c; who computes its layer by learner.c. */
 struct party_bottom {
     struct arena arena;
+    struct party_outside outside;
     struct nn_net net;
     uint32_t width;
     struct party_shown shown;
@@ -65,10 +80,7 @@ struct party_bottom {
     struct party_dp dp; /* on when model.train is dp */
     struct party_drawn drawn;
     float *anchor; /* the parameters as the round found them; NULL without a proximal term */
-    /* Set by another thread: no further local step begins; NULL: never.  interrupted: one did not,
-     * and the parameters are those of a step half taken. */
-    const atomic_bool *stop;
-    bool interrupted;
+    struct party_halt halt;
 };
 
 /* The layers of a bottom of `features` inputs, which s (NULL: nothing) has made of columns, under a
@@ -78,7 +90,8 @@ struct nn_spec party_bottom_spec(const struct config_party *config, const struct
 /* Can a plan be run with this bottom?  STATUS_CONFIG: fedvs and layers; noise for which there is no
  * grid; dp, or noise, and layers that mix rows.  STATUS_POLICY: a plan of releases once, and a
  * bottom that is not frozen.  STATUS_IO, STATUS_MEMORY: what the columns may decide, layers that
- * they are none for and more memory than there is. */
+ * they are none for and more memory than there is; and STATUS_IO of a program's bottom, which
+ * others are not told of. */
 enum status party_bottom_check(const struct config_party *config, const struct plan *p,
                                uint32_t features, const struct schema *s,
                                struct error *err) MUST_USE;
@@ -96,7 +109,9 @@ enum status party_bottom_init(struct party_bottom *b, const struct config_party 
 /* --insecure-seed: what it draws while it trains follows from the seed. */
 void party_bottom_seed(struct party_bottom *b, uint64_t seed, uint32_t party);
 /* Other first weights (model.load): the bytes of a safetensors file, whose values are cut off as
- * those of a step are (optim.h).  STATUS_CONFIG: not of this bottom; the log says why. */
+ * those of a step are (optim.h); of a program's bottom whatever its program saves.  STATUS_CONFIG:
+ * not of this bottom; the log says why.  STATUS_IO: nor of this program, or it fails with them; but
+ * with a package it fails as with rows. */
 enum status party_bottom_load(struct party_bottom *b, const uint8_t *bytes, size_t n,
                               struct error *err) MUST_USE;
 /* Logs `beyond`, `inputs_beyond` and `lost` when they are not 0.  Safe on a zeroed struct. */

@@ -11,6 +11,7 @@
 #include "common/daemon/embedded.h"
 #include "common/nn/embedding.h"
 #include "common/nn/layer.h"
+#include "common/nn/outside.h"
 #include "common/nn/window.h"
 
 #include <stdio.h>
@@ -409,6 +410,25 @@ static enum status begin(struct stack *s)
                      s->item, features);
 }
 
+/* A program takes what the columns are, and is told of what shape as data.shape says it. */
+static enum status outside(struct stack *s, uint32_t outputs)
+{
+    const struct plan_widths *w = &s->config->shape;
+    const struct nn_layer_spec of = {
+        .kind = NN_OUTSIDE,
+        .shape = {w->n > 0 ? w->width[0] : 0, w->n > 1 ? w->width[1] : 0,
+                  w->n > 2 ? w->width[2] : 0},
+        .units = (uint32_t)outside_floats(0),
+    };
+
+    snprintf(s->item, sizeof s->item, "model.program");
+    return s->spec->layers == 0
+               ? push(s, &of, NN_ACT_NONE, outputs)
+               : error_set(s->err, STATUS_CONFIG,
+                           "model.program: it takes numbers, and columns are embedded "
+                           "(data.schema)");
+}
+
 enum status party_layers(struct nn_spec *spec, const struct config_party *config, uint32_t outputs,
                          struct error *err)
 {
@@ -417,6 +437,8 @@ enum status party_layers(struct nn_spec *spec, const struct config_party *config
 
     spec->layers = 0;
     st = begin(&s);
+    if (config->program.n > 0)
+        return st == STATUS_OK ? outside(&s, outputs) : st;
     for (size_t i = 0; i < config->layers.n && st == STATUS_OK; i++) {
         char name[24];
 

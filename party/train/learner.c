@@ -17,7 +17,9 @@ static size_t weights_bytes(const struct party_learner *l)
 
 static size_t undo_bytes(const struct party_learner *l, const struct plan *p)
 {
-    return p->protocol.local_iterations > 1 && !l->bottom.frozen
+    /* A program's steps are not left halfway: to have its state before each costs more. */
+    return p->protocol.local_iterations > 1 && !l->bottom.frozen &&
+                   l->bottom.outside.program == NULL
                ? nn_state_bytes(&l->bottom.net) + weights_bytes(l)
                : 0;
 }
@@ -47,6 +49,7 @@ static enum status draw_bottom(struct party_learner *l, const struct party_cours
     } else {
         s = rng_init_system(&init);
     }
+    l->bottom.outside.program = setup->config->program.n > 0 ? setup->start.program : NULL;
     if (s == STATUS_OK)
         s = party_bottom_init(&l->bottom, setup->config, &c->plan,
                               (uint32_t)setup->data.train->cols, setup->data.schema, &init);

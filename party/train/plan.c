@@ -32,8 +32,49 @@ static enum status make_room(struct party_train *p, const uint8_t *text, size_t 
         s = party_learner_make_room(&p->learner, c, setup, &p->round.shape);
     if (s != STATUS_OK)
         return error_set(err, s, "the server's plan: %s", status_words(s));
-    p->learner.bottom.stop = p->host->stop;
+    p->learner.bottom.halt.stop = p->learner.bottom.outside.program == NULL ? p->host->stop : NULL;
     return STATUS_OK;
+}
+
+/* Its seed is this party's own, as first weights are. */
+static enum status draw_seed(const struct party_setup *setup, uint64_t *seed)
+{
+    uint8_t key[RNG_KEY_BYTES];
+    struct rng r = {0};
+    enum status s;
+
+    if (setup->start.seeded) {
+        rng_seed_key(key, setup->start.seed, setup->self + 1, "program", 0);
+        s = rng_init_key(&r, key);
+    } else {
+        s = rng_init_system(&r);
+    }
+    if (s == STATUS_OK)
+        rng_fill(&r, seed, sizeof *seed);
+    rng_deinit(&r);
+    return s;
+}
+
+/* Before anything is said: what it does with zeros hangs on no record. */
+static enum status begin_program(struct party_train *p)
+{
+    const struct party_setup *setup = p->host->setup;
+    const struct plan *plan = &p->course.plan;
+    const uint32_t features = (uint32_t)setup->data.train->cols;
+    struct program_shape shape = {.plan = plan};
+    struct nn_spec spec;
+    enum status s;
+
+    if (setup->config->program.n == 0)
+        return STATUS_OK;
+    spec = party_bottom_spec(setup->config, plan, features, setup->data.schema);
+    shape.inputs = features;
+    shape.outputs = plan->model.embedding;
+    shape.rows_max = spec.rows_max;
+    shape.shape = spec.layer[0].shape;
+    s = draw_seed(setup, &shape.seed);
+    return s == STATUS_OK ? program_begin(setup->start.program, &shape, p->host->error)
+                          : error_set(p->host->error, s, "model.program: %s", status_words(s));
 }
 
 enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n)
@@ -46,6 +87,8 @@ enum status party_take_plan(struct party_train *p, const uint8_t *text, size_t n
     if (s == STATUS_OK)
         s = party_bottom_check(setup->config, &c->plan, (uint32_t)setup->data.train->cols,
                                setup->data.schema, err);
+    if (s == STATUS_OK)
+        s = begin_program(p);
     if (s == STATUS_OK)
         s = make_room(p, text, n);
     if (s == STATUS_OK)
@@ -226,8 +269,10 @@ static enum status price(struct party_train *p, struct actions *a, uint64_t offe
 enum status party_train_offer(void *state, struct actions *a, const struct wire_offer *o)
 {
     struct party_train *p = state;
-    enum status s =
-        p->course.planned ? same_plan(p, o) : party_take_plan(p, o->job.text.data, o->job.text.n);
+    enum status s;
+
+    program_round(p->host->setup->start.program);
+    s = p->course.planned ? same_plan(p, o) : party_take_plan(p, o->job.text.data, o->job.text.n);
 
     p->course.wants_more = false;
     if (s != STATUS_OK)

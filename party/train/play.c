@@ -107,7 +107,7 @@ static enum status take_step(struct party_train *p, bool apply, struct party_res
 {
     enum status s = party_work_step(&p->learner, &p->round, &p->course, p->host, apply, r);
 
-    return s == STATUS_OK && !p->learner.bottom.interrupted ? party_save_when_due(p, r) : s;
+    return s == STATUS_OK && !p->learner.bottom.halt.interrupted ? party_save_when_due(p, r) : s;
 }
 
 static enum status work_on_round(struct party_train *p, struct party_result *r)
@@ -115,7 +115,7 @@ static enum status work_on_round(struct party_train *p, struct party_result *r)
     const struct party_task *t = &p->round.task;
     enum status s = t->close ? take_step(p, t->apply, r) : STATUS_OK;
 
-    if (s != STATUS_OK || !t->open || p->learner.bottom.interrupted)
+    if (s != STATUS_OK || !t->open || p->learner.bottom.halt.interrupted)
         return s;
     return party_work_open(&p->round, &p->learner, &p->course, &p->deal, p->host, r);
 }
@@ -123,7 +123,7 @@ static enum status work_on_round(struct party_train *p, struct party_result *r)
 static enum status work_on_replay(struct party_train *p, struct party_result *r)
 {
     const uint8_t *at = p->round.received.data, *end = at + p->round.received.len;
-    bool *interrupted = &p->learner.bottom.interrupted;
+    bool *interrupted = &p->learner.bottom.halt.interrupted;
     enum status s = party_work_check_replay(&p->learner, &p->round, &p->course, &r->error);
 
     while (at < end && s == STATUS_OK && !*interrupted) {
@@ -150,8 +150,9 @@ void party_train_work(void *state)
     struct party_result r = {0};
     const uint64_t mode = subnormal_flush();
 
+    program_round(p->host->setup->start.program);
     r.status = work_on(p, &r);
-    r.interrupted = p->learner.bottom.interrupted;
+    r.interrupted = p->learner.bottom.halt.interrupted;
     subnormal_restore(mode);
     p->result = r;
 }

@@ -298,7 +298,7 @@ static enum status restore(struct party_train *p, const struct kept *k, const ui
 
     if (s == STATUS_OK)
         s = take(p, k, at + k->plan_len, left - (size_t)k->plan_len);
-    else if (s != STATUS_MEMORY)
+    else if (s != STATUS_MEMORY && program_failed(p->host->setup->start.program) == NULL)
         s = unfit(p->host->setup, p->host->error);
     if (s == STATUS_OK)
         party_deal_restore(&p->deal, &p->course, p->host->setup, k->deal);

@@ -113,7 +113,7 @@ enum status party_work_step(struct party_learner *l, struct party_round *r, stru
 
     if (s == STATUS_OK)
         s = step_down(l, r, c, h, apply && has_turn(c, l->applied), result);
-    if (s == STATUS_OK && l->bottom.interrupted) {
+    if (s == STATUS_OK && l->bottom.halt.interrupted) {
         s = party_undo(l, &result->error);
     } else if (s == STATUS_OK) {
         if (apply)

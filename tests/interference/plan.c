@@ -133,6 +133,7 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
     case KEY_SHA256:
     case KEY_LAYERS:
     case KEY_NAMES:
+    case KEY_COMMAND:
     case KEY_SET:
     case KEY_DELAY: CHECK(!"no key of a plan has this type");
     }

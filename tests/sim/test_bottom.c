@@ -293,7 +293,8 @@ static void test_dp_takes_every_layer_but_those_that_mix_rows(void **state)
         {&series, {"gru 3", NULL}, true},
         {&image, {"batchnorm", "flatten", NULL}, false},
     };
-    bool seen[NN_KINDS] = {[NN_POLYNOMIAL] = true, [NN_EMBEDDING] = true}; /* of no list */
+    bool seen[NN_KINDS] = {
+        [NN_POLYNOMIAL] = true, [NN_EMBEDDING] = true, [NN_OUTSIDE] = true}; /* of no list */
 
     (void)state;
     config.noise = 1;

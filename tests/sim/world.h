@@ -69,6 +69,7 @@ struct sim_party {
     struct config_party config;
     struct roster roster;
     struct sign_key key;
+    struct program *program; /* of a test that has one (speaker.h) */
     struct table train, test, predicted;
     /* By row: it has no more to spend; NULL: each has. */
     struct {

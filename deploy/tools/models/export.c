@@ -91,7 +91,12 @@ static enum status print_file(const struct package *p, struct buf *out, struct e
     struct onnx_model m;
     struct nn_net net;
     struct buf names;
-    enum status s = load_net(p, &net, &arena, err);
+    enum status s = p->spec.layer[0].kind != NN_OUTSIDE
+                        ? load_net(p, &net, &arena, err)
+                        : error_set(err, STATUS_CONFIG,
+                                    "run %s: its bottom is a program's (model.program), which is "
+                                    "no graph",
+                                    p->run);
 
     buf_init(&names, PACKAGE_TEXT_MAX);
     if (s == STATUS_OK && (s = print_names(p, &names)) != STATUS_OK)

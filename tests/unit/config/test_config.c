@@ -76,6 +76,15 @@ static void draw_list(const struct key *k, char *field)
         *names = (struct config_names){.n = draw(CONFIG_LIST_MAX + 1)};
         for (size_t i = 0; i < names->n; i++)
             snprintf(names->name[i], CONFIG_NAME_MAX, "%u:Host-_.x", draw(1000));
+    } else if (k->type == KEY_COMMAND) {
+        struct config_command *c = (struct config_command *)field;
+
+        *c = (struct config_command){.n = draw(CONFIG_LIST_MAX + 1)};
+        for (size_t i = 0; i < c->n; i++)
+            snprintf(c->arg[i], CONFIG_PATH_MAX, "--x=%u \"a, b\" \\", draw(1000));
+        if (draw(2) == 0) /* as most are */
+            c->n = 0;
+        memset(c->arg[c->n], 0, (CONFIG_LIST_MAX - c->n) * sizeof c->arg[0]);
     } else {
         bool *set = (bool *)field;
 
@@ -117,6 +126,7 @@ static void draw_field(const struct key *k, char *field)
     case KEY_TEXT: strcpy(field, draw(2) == 0 ? "<=50K, \"say 'no'\": #1 \xc3\xa4" : ""); break;
     case KEY_WIDTHS:
     case KEY_NAMES:
+    case KEY_COMMAND:
     case KEY_SET: draw_list(k, field); break;
     case KEY_LAYERS: layers_of_preset((void *)field, 1 + draw(PRESETS - 1)); break;
     case KEY_DELAY: {
@@ -262,9 +272,13 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
         party.augment_crop *= party.shape.n == 3;
         party.augment_flip &= party.shape.n == 3;
         party.preset = PRESET_NONE;
-        if (party.degree > 0)
+        if (party.program.n > 0) {
+            party.degree = 0;
+            party.train = TRAIN_RAW;
+        }
+        if (party.degree > 0 || party.program.n > 0)
             party.layers = (struct config_layers){0};
-        else /* fedvs alone would want a polynomial */
+        if (party.degree == 0) /* fedvs alone would want a polynomial */
             party.policy.aggregation[AGGREGATION_MASKED] = true;
         if (party.layers.n != 8 || party.train == TRAIN_FROZEN) /* the CNN's, which has units */
             party.dropout = 0;
@@ -395,24 +409,6 @@ static void test_a_state_leaves_room_for_the_names_in_it(void **state)
                      STATUS_CONFIG);
     set[strlen(set) - 1] = 0;
     assert_int_equal(config_load_server(&server, scratch_path("s.yaml"), sets, 1, &err), STATUS_OK);
-}
-
-static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
-{
-    struct error err;
-
-    (void)state;
-    assert_int_equal(load_bottom("", NULL, &err), STATUS_OK);
-    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.item[0].argument[0] == 64);
-    assert_int_equal(load_bottom("model: {polynomial: {degree: 2}}\n", NULL, &err), STATUS_OK);
-    assert_true(party.degree == 2 && party.layers.n == 0);
-    assert_int_equal(load_bottom("", "model.polynomial.degree=8", &err), STATUS_OK);
-    assert_true(party.degree == 8 && party.layers.n == 0);
-    assert_int_equal(load_bottom("model: {layers: [9], polynomial: {degree: 0}}\n", NULL, &err),
-                     STATUS_OK);
-    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.item[0].argument[0] == 9);
-    assert_int_equal(load_bottom("", "model.polynomial.degree=9", &err), STATUS_CONFIG);
-    assert_non_null(strstr(err.text, "in [0, 8]"));
 }
 
 static void test_a_polynomial_with_layers_is_refused_where_the_layers_stand(void **state)
@@ -576,7 +572,6 @@ int main(void)
         cmocka_unit_test(test_the_examples_show_every_key_with_its_default),
         cmocka_unit_test(test_the_documented_reference_is_that_of_the_program),
         cmocka_unit_test(test_a_state_leaves_room_for_the_names_in_it),
-        cmocka_unit_test(test_a_bottom_is_layered_unless_it_has_a_degree),
         cmocka_unit_test(test_a_polynomial_with_layers_is_refused_where_the_layers_stand),
         cmocka_unit_test(test_a_party_that_admits_fedvs_alone_needs_a_polynomial),
         cmocka_unit_test(test_fedvs_implies_its_encoding_unless_one_is_given),

@@ -3,12 +3,16 @@
  */
 #include "common/config/config.h"
 
+#include "common/base/check.h"
+#include "tests/lib/scratch.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static struct config_party party;
@@ -122,11 +126,26 @@ static void test_beside_a_preset_stand_its_own_layers_alone(void **state)
     assert_int_equal(load_two("data.shape=[2, 3]", "model.polynomial.degree=2", &err), STATUS_OK);
 }
 
+static void test_a_bottom_is_layered_unless_it_has_a_degree(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(load("data.train=t", &err), STATUS_OK);
+    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.item[0].argument[0] == 64);
+    assert_int_equal(load("model.polynomial.degree=8", &err), STATUS_OK);
+    assert_true(party.degree == 8 && party.layers.n == 0);
+    assert_int_equal(load_two("model.layers=[9]", "model.polynomial.degree=0", &err), STATUS_OK);
+    assert_true(party.degree == 0 && party.layers.n == 1 && party.layers.item[0].argument[0] == 9);
+    assert_int_equal(load("model.polynomial.degree=9", &err), STATUS_CONFIG);
+    assert_non_null(strstr(err.text, "in [0, 8]"));
+}
+
 static void test_dropout_is_of_hidden_layers_that_train(void **state)
 {
     static const char *const none[] = {"model.layers=[]", "model.polynomial.degree=2",
                                        "model.train=frozen", "model.dropout=0.95"};
-    struct error err;
+    struct error err = {0};
 
     (void)state;
     assert_int_equal(load("model.dropout=0.5", &err), STATUS_OK);
@@ -150,6 +169,41 @@ static void test_images_alone_are_moved_and_not_out_of_sight(void **state)
     assert_non_null(strstr(err.text, "data.augment.crop=1: is of images"));
     assert_int_equal(load("data.augment.flip=true", &err), STATUS_CONFIG);
     assert_non_null(strstr(err.text, "data.augment.flip=true: is of images"));
+}
+
+static void test_a_program_is_the_whole_bottom_and_trains_raw(void **state)
+{
+    static const char one[] = "model.program=[python3, beside.py, -x, /beside.py, a b]";
+    static const char *const others[] = {"model.layers=[5]", "model.preset=cnn",
+                                         "model.polynomial.degree=2", "model.train=frozen",
+                                         "model.dropout=0.5"};
+    char here[CONFIG_PATH_MAX];
+    struct error err = {0};
+
+    (void)state;
+    scratch_write_text("beside.py", "");
+    CHECK(chdir(scratch_dir()) == 0 && getcwd(here, sizeof here) != NULL);
+    assert_int_equal(load(one, &err), STATUS_OK);
+    assert_int_equal(party.program.n, 5);
+    assert_int_equal(party.layers.n, 0);
+    assert_string_equal(party.program.arg[0], "python3");
+    assert_memory_equal(party.program.arg[1], here, strlen(here)); /* a file that is there */
+    assert_string_equal(party.program.arg[1] + strlen(here), "/beside.py");
+    assert_string_equal(party.program.arg[2], "-x");
+    assert_string_equal(party.program.arg[3], "/beside.py");
+    assert_string_equal(party.program.arg[4], "a b");
+    assert_int_equal(load_two(one, "model.layers=[]", &err), STATUS_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *key =
+            strstr(load_two(one, others[i], &err) == STATUS_CONFIG ? err.text : "", "model.");
+
+        if (key == NULL || strncmp(key, others[i], strcspn(others[i], "=")) != 0)
+            fail_msg("%s: %s", others[i], err.text);
+    }
+    assert_int_equal(load("model.program=[]", &err), STATUS_OK);
+    assert_int_equal(party.layers.n, 1);
+    assert_int_equal(load("model.program=python3", &err), STATUS_CONFIG);
+    assert_int_equal(load("model.program=[\"\", a]", &err), STATUS_CONFIG);
 }
 
 static void test_every_word_is_read_back_as_it_was_printed(void **state)
@@ -204,8 +258,10 @@ int main(void)
         cmocka_unit_test(test_what_is_no_layer_is_refused_in_words),
         cmocka_unit_test(test_a_preset_is_its_layers),
         cmocka_unit_test(test_beside_a_preset_stand_its_own_layers_alone),
+        cmocka_unit_test(test_a_bottom_is_layered_unless_it_has_a_degree),
         cmocka_unit_test(test_dropout_is_of_hidden_layers_that_train),
         cmocka_unit_test(test_images_alone_are_moved_and_not_out_of_sight),
+        cmocka_unit_test(test_a_program_is_the_whole_bottom_and_trains_raw),
         cmocka_unit_test(test_every_word_is_read_back_as_it_was_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

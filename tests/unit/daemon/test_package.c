@@ -14,6 +14,7 @@
 #include "common/base/mem.h"
 #include "common/daemon/package_text.h"
 #include "common/data/schema_text.h"
+#include "common/nn/outside.h"
 #include "common/nn/safetensors.h"
 #include "tests/lib/seeds.h"
 #include "tests/unit/daemon/packages.h"
@@ -363,6 +364,55 @@ static void test_a_head_of_classes_may_have_a_temperature(void **state)
     arena_deinit(&arena);
 }
 
+/* Of the state that a program has saved. */
+static void test_a_program_is_a_bottom_and_no_head(void **state)
+{
+    struct nn_spec spec = {.layers = 1,
+                           .width = {3, 2},
+                           .act = {NN_ACT_TANH},
+                           .out_scale = 0.5F,
+                           .rows_max = 1,
+                           .layer = {{.kind = NN_OUTSIDE, .shape = {3, 1, 1}}}};
+    struct arena arena = {0};
+    struct nn_net net;
+    struct package p, got;
+    struct error err = {0};
+    struct buf b;
+
+    (void)state;
+    spec.layer[0].units = (uint32_t)outside_floats(5);
+    assert_int_equal(arena_init(&arena, nn_net_bytes(&spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&net, &spec, &arena), STATUS_OK);
+    outside_pack(net.layer[0].w, net.layer[0].params, (const uint8_t *)"saved", 5);
+    packages_bottom(&p);
+    packages_print(&p, &net, &b);
+    package_init(&got);
+    assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
+    assert_memory_equal(&got.spec.layer[0], &spec.layer[0], sizeof spec.layer[0]);
+    outside_pack_lost(net.layer[0].w, net.layer[0].params);
+    assert_int_equal(package_weights(&got, &net, &err), STATUS_OK);
+    assert_true(net.layer[0].w[0] == 0 && net.layer[0].w[1] == 5);
+    package_deinit(&got);
+    package_deinit(&p);
+    buf_deinit(&b);
+    arena_deinit(&arena);
+
+    spec.width[0] = 2;
+    spec.act[0] = NN_ACT_NONE;
+    spec.out_scale = 1;
+    assert_int_equal(arena_init(&arena, nn_net_bytes(&spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&net, &spec, &arena), STATUS_OK);
+    packages_head(&p);
+    packages_print(&p, &net, &b);
+    package_init(&got);
+    assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_DATA);
+    assert_non_null(strstr(err.text, "no program computes a head"));
+    package_deinit(&got);
+    package_deinit(&p);
+    buf_deinit(&b);
+    arena_deinit(&arena);
+}
+
 /* A bottom whose third column is embedded, as `rest` of its schema says; its net has two levels in
  * vectors of two. */
 static void embedded_bottom(struct package *p, const char *rest)
@@ -486,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_a_bottom_says_what_it_embeds_and_how),
         cmocka_unit_test(test_a_bottom_is_for_no_other_levels),
         cmocka_unit_test(test_a_head_of_classes_may_have_a_temperature),
+        cmocka_unit_test(test_a_program_is_a_bottom_and_no_head),
         cmocka_unit_test(test_a_bottom_comes_back_as_it_was),
         cmocka_unit_test(test_a_head_has_its_scores_and_no_columns),
         cmocka_unit_test(test_a_head_of_scaled_targets_says_by_what),
