@@ -57,8 +57,8 @@ BENCH_LIBS_fmatmul := -lflint
 
 # The rooms of common/ from the top layer to the bottom, '|' between layers: the link order, and the
 # law that `make check-source` proves.
-LAYERS := reactor | daemon | flow | secagg wire net http | privacy onnx | pbm gauss nn data \
-          compress align lcc | config metrics crypto field | base
+LAYERS := reactor | daemon | flow | secagg wire net http | privacy onnx program | \
+          pbm gauss nn data compress align lcc | config metrics crypto field | base
 ROOMS  := $(foreach r,$(filter-out |,$(LAYERS)),$(if $(wildcard common/$(r)/*.c),$(r)))
 # rooms_from ROOM: ROOM itself, then all rooms of lower layers.
 rooms_from = $(filter $(ROOMS),$(shell echo '$(LAYERS)' | tr '|' '\n' | awk -v r=$(1) \
@@ -75,7 +75,8 @@ PROGRAMS  := $(BUILD)/bin/vfl-server $(BUILD)/bin/vfl-party
 TOOLS     := $(patsubst deploy/tools/%.c,$(BUILD)/bin/vfl-%,$(wildcard deploy/tools/*.c))
 UNIT      := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/*/test_*.c))
 SIM       := $(patsubst tests/sim/%.c,$(BUILD)/tests/sim/%,$(wildcard tests/sim/test_*.c))
-SIM_LIB   := $(call OBJ_OF,$(filter-out $(wildcard tests/sim/test_*.c),$(wildcard tests/sim/*.c)))
+SIM_LIB   := $(call OBJ_OF,$(filter-out $(wildcard tests/sim/test_*.c),$(wildcard tests/sim/*.c)) \
+    tests/unit/program/speaker.c)
 PAIRS     := $(patsubst tests/interference/%.c,$(BUILD)/tests/interference/%, \
     $(wildcard tests/interference/test_*.c))
 PAIRS_OBJ := $(call OBJ_OF,$(filter-out $(wildcard tests/interference/test_*.c), \

@@ -49,7 +49,8 @@ enum status party_inputs_identify(struct party_inputs *in, const char *file,
     if (s == STATUS_OK)
         s = folder_check(in->config.state, err);
     if (s == STATUS_OK) /* there is no key yet */
-        s = program_new(&in->bottom.program, &in->config, err);
+        s = program_new(&in->bottom.program, PROGRAM_BOTTOM, &in->config.program, in->config.stand,
+                        err);
     if (s == STATUS_OK)
         s = roster_load(&in->roster, in->config.roster, err);
     if (s == STATUS_OK)
@@ -227,7 +228,7 @@ static enum status read_weights(struct party_inputs *in, struct error *err)
     enum status s = file_read(in->config.load, &in->bottom.weights, err);
 
     /* What a program saves only it understands. */
-    if (s == STATUS_OK && in->config.program.n > 0 &&
+    if (s == STATUS_OK && in->config.program.command.n > 0 &&
         !package_is(in->bottom.weights.data, in->bottom.weights.len))
         return s;
     if (s == STATUS_OK)

@@ -17,7 +17,7 @@
 #include "common/flow/roster.h"
 #include "party/drawn.h"
 #include "party/persons.h"
-#include "party/program/program.h"
+#include "common/program/program.h"
 
 /* For alignments. */
 struct party_listed {

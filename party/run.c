@@ -358,12 +358,9 @@ enum status party_run_begin(struct party_run *r, struct error *err)
  * see, and is told now. */
 static struct error why_ended(const struct party_run *r)
 {
-    const char *failed = program_failed(r->in->bottom.program);
     struct error why = r->error;
 
-    if (why.status == STATUS_OK && failed != NULL)
-        error_set(&why, STATUS_IO,
-                  "model.program: it %s; this party's embeddings were zeros from then on", failed);
+    program_tell(r->in->bottom.program, &why);
     return why;
 }
 

@@ -18,7 +18,7 @@
 #include "common/metrics/spans.h"
 #include "common/nn/net.h"
 #include "party/persons.h"
-#include "party/program/program.h"
+#include "common/program/program.h"
 
 enum {
     PARTY_FIRST_PATIENCE_MS = 120000, /* before a plan is known */
@@ -93,8 +93,8 @@ struct party_ledger {
     uint64_t (*seen)(void *owner, uint32_t party);
     /* A training begins by rows that may not all be here, within limits of one record: those
      * without room for so many releases are left out of it, in `lacks` of the tables, too. */
-    enum status (*spare)(void *owner, const struct plan *plan,
-                         const struct account_entry *planned, struct error *err);
+    enum status (*spare)(void *owner, const struct plan *plan, const struct account_entry *planned,
+                         struct error *err);
     uint64_t records; /* in it, those of train and test among them */
 };
 

@@ -203,6 +203,7 @@ static void begin_errand(struct server_inputs *in, const struct server_inputs *w
 {
     memset(in, 0, sizeof *in);
     in->config = whole->config;
+    in->head.program = whole->head.program;
     in->roster = whole->roster;
     snprintf(in->home, sizeof in->home, "%s", whole->home);
     begin(in);

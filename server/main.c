@@ -141,6 +141,8 @@ static enum status print_listed(const struct server_inputs *in)
 static enum status serve(const struct options *o, struct server_inputs *in,
                          const struct server_options *run, struct error *err)
 {
+    enum status s;
+
     if (o->own_value[OWN_FORGET_IDS] != NULL)
         return forget_ids(in, o->own_value[OWN_FORGET_IDS], err);
     if (o->check_only && in->predicts) {
@@ -152,6 +154,12 @@ static enum status serve(const struct options *o, struct server_inputs *in,
     }
     if (in->predicts && in->missing.n == 0)
         return server_results_kept(in, run, err);
+    if (in->head.program !=
+        NULL) { /* that there is none is told before anything is said to others */
+        s = program_start(in->head.program, err);
+        if (s != STATUS_OK)
+            return s;
+    }
     return o->check_only ? print_plan(in, err) : server_loop_run(in, run, o, err);
 }
 
@@ -275,5 +283,6 @@ int main(int argc, char **argv)
     if (s != STATUS_OK)
         log_error("%s", err.text);
     server_inputs_deinit(&in);
+    program_free(in.head.program);
     return status_exit_code(s);
 }

@@ -172,13 +172,15 @@ static enum status check_price(const struct server_inputs *in, struct error *err
 static enum status read_weights(struct server_inputs *in, struct error *err)
 {
     struct package p;
-    enum status s = file_read(in->config.load, &in->weights, err);
+    enum status s = file_read(in->config.load, &in->head.weights, err);
 
     package_init(&p);
+    if (s == STATUS_OK && in->head.program != NULL) /* what it is only the program knows */
+        return s;
     if (s == STATUS_OK)
-        s = safetensors_numbers(in->weights.data, in->weights.len, err);
-    if (s == STATUS_OK && package_is(in->weights.data, in->weights.len)) {
-        s = package_parse(&p, in->weights.data, in->weights.len, err);
+        s = safetensors_numbers(in->head.weights.data, in->head.weights.len, err);
+    if (s == STATUS_OK && package_is(in->head.weights.data, in->head.weights.len)) {
+        s = package_parse(&p, in->head.weights.data, in->head.weights.len, err);
         if (s == STATUS_OK && p.role != PACKAGE_HEAD)
             s = error_set(err, STATUS_DATA, "it is a bottom's package");
     }
@@ -235,7 +237,7 @@ static enum status read_from(struct server_inputs *in, struct error *err)
         strcmp(plan->training.from_trail, trail) != 0)
         s = error_set(err, STATUS_CONFIG, "training.from_trail: not that of run %s", p.run);
     memcpy(plan->training.from_trail, trail, sizeof trail);
-    if (s == STATUS_OK && buf_append(&in->weights, p.file.data, p.file.len) != STATUS_OK)
+    if (s == STATUS_OK && buf_append(&in->head.weights, p.file.data, p.file.len) != STATUS_OK)
         s = error_set(err, STATUS_MEMORY, "training.from: %s", status_words(STATUS_MEMORY));
     package_deinit(&p);
     return s;
@@ -284,8 +286,10 @@ enum status server_inputs_identify(struct server_inputs *in, const struct option
     enum status s;
 
     memset(in, 0, sizeof *in);
-    buf_init(&in->weights, SIZE_MAX);
+    buf_init(&in->head.weights, SIZE_MAX);
     s = config_load_server(&in->config, o->file, o->sets, o->sets_n, err);
+    if (s == STATUS_OK) /* no key has been read yet */
+        s = program_new(&in->head.program, PROGRAM_HEAD, &in->config.head, in->config.stand, err);
     return s == STATUS_OK ? read_roster(in, err) : s;
 }
 
@@ -307,8 +311,9 @@ enum status server_inputs_errand(struct server_inputs *in, const struct server_e
     enum status s;
 
     memset(in, 0, sizeof *in);
-    buf_init(&in->weights, SIZE_MAX);
+    buf_init(&in->head.weights, SIZE_MAX);
     s = config_load_server_job(&in->config, &job, err);
+    in->head.program = e->whole->head.program;
     in->roster = e->whole->roster;
     snprintf(in->home, sizeof in->home, "%s", e->whole->home);
     if (s == STATUS_OK)
@@ -401,8 +406,9 @@ enum status server_inputs_align_errand(struct server_inputs *in, const struct se
                                        const struct alignment_order *order, struct error *err)
 {
     memset(in, 0, sizeof *in);
-    buf_init(&in->weights, SIZE_MAX);
+    buf_init(&in->head.weights, SIZE_MAX);
     in->config = whole->config;
+    in->head.program = whole->head.program;
     in->roster = whole->roster;
     snprintf(in->home, sizeof in->home, "%s", whole->home);
     if (order->rows_given)
@@ -426,7 +432,7 @@ void server_inputs_deinit(struct server_inputs *in)
     ids_deinit(&in->missing);
     table_deinit(&in->train);
     table_deinit(&in->test);
-    buf_deinit(&in->weights);
+    buf_deinit(&in->head.weights);
     server_targets_deinit(&in->target);
 }
 

@@ -16,6 +16,7 @@
 #include "common/flow/contribution.h"
 #include "common/flow/roster.h"
 #include "common/metrics/latency.h"
+#include "common/program/program.h"
 #include "server/ids.h"
 #include "server/setup.h"
 #include "server/targets.h"
@@ -30,6 +31,12 @@ struct server_listed {
     struct placed placed; /* not opened: they are called by ids */
 };
 
+/* What the head begins as, or is computed by. */
+struct server_own_head {
+    struct buf weights;      /* of model.load; empty: none */
+    struct program *program; /* of model.head_program, main.c's to free; NULL: none */
+};
+
 /* Written by prepare.c, and where predictions are asked for by asked.c. */
 struct server_inputs {
     struct config_server config; /* plan resolved: task, seed, shape; state: of this run's files */
@@ -37,7 +44,7 @@ struct server_inputs {
     struct roster roster;
     struct table train, test; /* test: with what data.validate keeps back; or no rows */
     struct server_targets target;
-    struct buf weights; /* of model.load; empty: none */
+    struct server_own_head head;
     /* For predictions: by which model, and of which rows; the plan is the model's. */
     bool predicts;
     struct package model;

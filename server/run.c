@@ -221,10 +221,11 @@ static enum status begin_session(struct server_run *r, struct error *err)
         .labels.train_target = in->target.train,
         .labels.test_target = in->target.test,
         .labels.validate = in->target.validate.from != NULL ? &in->target.validate : NULL,
-        .weights = in->weights.len > 0 ? in->weights.data : NULL,
-        .weights_n = in->weights.len,
-        .seeded = r->options->seeded,
-        .seed = r->options->seed,
+        .start = {.program = in->head.program,
+                  .weights = in->head.weights.len > 0 ? in->head.weights.data : NULL,
+                  .weights_n = in->head.weights.len,
+                  .seeded = r->options->seeded,
+                  .seed = r->options->seed},
         .clock_us = clock_us,
         .checkpoint_rounds = keeps(r) ? in->config.checkpoint_rounds : 0,
         .counts = {r, r->guesses.secret, compared, known_element, note_compared, note_equal},
@@ -305,6 +306,7 @@ enum status server_run_begin(struct server_run *r, struct error *err)
 {
     enum status s;
 
+    program_pardon(r->in->head.program);
     server_results_deinit(&r->results);
     s = server_results_init(&r->results, r->in, r->options, clock_us());
     if (s == STATUS_OK && r->options->transcript != NULL)
@@ -408,10 +410,16 @@ static enum status end_training(struct server_run *r, struct error *err)
 
 enum status server_run_end(struct server_run *r, struct error *err)
 {
+    enum status s;
+
     r->written_down = false;
     if (r->in->listed.aligns)
-        return end_alignment(r, err);
-    return r->in->predicts ? end_predictions(r, err) : end_training(r, err);
+        s = end_alignment(r, err);
+    else
+        s = r->in->predicts ? end_predictions(r, err) : end_training(r, err);
+    if (s == STATUS_OK)
+        program_tell(r->in->head.program, err);
+    return err->status;
 }
 
 void server_run_deinit(struct server_run *r)

@@ -95,6 +95,15 @@ struct server_labels {
     const struct validate *validate; /* which test rows are to choose by; NULL: none is */
 };
 
+/* What the head begins as. */
+struct server_start {
+    struct program *program; /* of model.head_program; NULL: there is none */
+    const uint8_t *weights;  /* of model.load; NULL: they are drawn */
+    size_t weights_n;
+    bool seeded; /* --insecure-seed */
+    uint64_t seed;
+};
+
 /* Everything stays the caller's and must outlive the session. */
 struct server_setup {
     const struct server_question *asked; /* a job of predictions; NULL: training, or ... */
@@ -102,10 +111,7 @@ struct server_setup {
     const struct plan *plan;             /* shape filled in; NULL: no run */
     const struct roster *roster;
     struct server_labels labels;
-    const uint8_t *weights; /* of model.load; NULL: they are drawn */
-    size_t weights_n;
-    bool seeded; /* --insecure-seed */
-    uint64_t seed;
+    struct server_start start;
     uint64_t (*clock_us)(void); /* for spans inside work; tests give a constant */
     struct server_store store;
     struct server_watch watch;

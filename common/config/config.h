@@ -45,6 +45,13 @@ struct config_command {
     char arg[CONFIG_LIST_MAX][CONFIG_PATH_MAX];
 };
 
+/* One that computes a part of the model (common/program/program.h), and what it may have: address
+ * space, and time for one answer. */
+struct config_program {
+    struct config_command command;
+    uint32_t memory_mib, timeout_ms;
+};
+
 /* DELAY_FEDVS: FedVS's delay pattern (Li, Yao, Liu 2023, section 6) times delay_s, by place in the
  * roster: of N parties the first N - N/2 wait exponential times of mean 0.1 delay_s seconds, the
  * i-th of the other N/2 (i from 1) of mean (2 + 4 i/N) delay_s.  Where that is before the uploads
@@ -117,6 +124,7 @@ struct config_server {
     char labels_time[CONFIG_COLUMN_MAX];     /* when they were */
     struct config_names labels_columns;      /* of several labels; n 0: all there are */
     char load[CONFIG_PATH_MAX];              /* first weights of the head; "": drawn */
+    struct config_program head;              /* that computes the head */
     struct config_names insecure_peers;
     uint32_t connections_per_address;   /* unauthenticated, threats E4 */
     uint32_t id_mismatches;             /* other lists of ids of one party, at most */
@@ -212,11 +220,9 @@ struct config_party {
     struct config_layers layers;   /* empty for a polynomial bottom */
     enum plan_activation activation;
     enum config_output_activation output_activation; /* behind the last layer, which has layers */
-    double dropout;  /* of each hidden unit in a step of training */
-    uint32_t degree; /* of a polynomial bottom; 0: a layered one */
-    /* A bottom that a program computes, which has none of the above (party/program/program.h). */
-    struct config_command program;
-    uint32_t program_memory_mib, program_timeout_ms;
+    double dropout;                                  /* of each hidden unit in a step of training */
+    uint32_t degree;                                 /* of a polynomial bottom; 0: a layered one */
+    struct config_program program; /* that computes the bottom, which has none of the above */
     enum config_train train;
     double clip, noise;         /* G, and sigma: standard deviations of noise in units of G; dp */
     char load[CONFIG_PATH_MAX]; /* first weights; "": drawn */

@@ -231,6 +231,19 @@ static const struct key server_keys[] = {
     {"model.load", KEY_PATH, SERVER(load), .fallback = "",
      .help = "First weights of the head: a model package, or safetensors as --export or PyTorch "
              "write them; left out: drawn as model.init says."},
+    {"model.head_program", KEY_COMMAND, SERVER(head.command), .fallback = "[]",
+     .help = "The head is computed by this program, as [\"python3\", \"my_head.py\"], in a process "
+             "of its own without network (docs/programs.md): from sums of embeddings to outputs, "
+             "of which the server takes the loss.  model.head is [] then, and protocol.local_view "
+             "stale.  A word that names a file beside this one is that file, the first one only "
+             "with a /.  []: none."},
+    {"model.head_program_memory_mib", KEY_U32, SERVER(head.memory_mib), .lo = 64, .hi = 1048576,
+     .fallback = "16384", .help = "Address space that this program may have, in MiB."},
+    {"model.head_program_timeout_ms", KEY_U32, SERVER(head.timeout_ms), .lo = 10, .hi = 3600000,
+     .fallback = "30000",
+     .help = "Longest time that this program may take for one answer; for all of one piece of "
+             "work it is half of protocol.patience_ms.  Then it is ended, and the head's outputs "
+             "are zeros to the end of the job."},
 };
 
 const struct key_table config_keys_server = {
@@ -373,15 +386,15 @@ static const struct key party_keys[] = {
              "protocol.fedvs.x_max and, but for fedvs, what it gives at protocol.clip.  fedvs "
              "takes no other bottom, and a party under it tells the others its degree and its "
              "number of columns.  0: a layered bottom."},
-    {"model.program", KEY_COMMAND, PARTY(program), .fallback = "[]",
+    {"model.program", KEY_COMMAND, PARTY(program.command), .fallback = "[]",
      .help =
          "The bottom is computed by this program, as [\"python3\", \"my_bottom.py\"], in a process "
          "of its own without network (docs/programs.md).  It sees bare records, so model.train "
          "is raw, and there are no model.layers.  A word that names a file beside this one is "
          "that file, the first one only with a /.  []: none."},
-    {"model.program_memory_mib", KEY_U32, PARTY(program_memory_mib), .lo = 64, .hi = 1048576,
+    {"model.program_memory_mib", KEY_U32, PARTY(program.memory_mib), .lo = 64, .hi = 1048576,
      .fallback = "16384", .help = "Address space that the program may have, in MiB."},
-    {"model.program_timeout_ms", KEY_U32, PARTY(program_timeout_ms), .lo = 10, .hi = 3600000,
+    {"model.program_timeout_ms", KEY_U32, PARTY(program.timeout_ms), .lo = 10, .hi = 3600000,
      .fallback = "30000",
      .help = "Longest time that the program may take for one answer; for all of one piece of work "
              "it is half the plan's protocol.patience_ms, or deadline_ms.  Then it is ended, and "

@@ -159,8 +159,6 @@ static enum status check_shape(const struct package *p, struct error *err)
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
-    if (head && spec->layers > 0 && spec->layer[0].kind == NN_OUTSIDE)
-        return error_set(err, STATUS_DATA, "no program computes a head");
     if (!nn_spec_fits(spec))
         return error_set(err, STATUS_DATA, "its layers are none that follow one another");
     if (p->reach > 0 && !aggregation_of(plan)->polynomial)

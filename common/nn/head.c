@@ -81,18 +81,48 @@ static uint32_t weights_of(const struct nn_head *h, const struct plan *p)
     return h->loss == NN_LOSS_SOFTMAX ? h->outputs : 2 * h->targets;
 }
 
+static size_t bytes_of(const struct nn_spec *spec, const struct plan *p)
+{
+    const size_t rows_max = spec->rows_max;
+    struct nn_head h;
+    size_t weights;
+
+    nn_head_shape(&h, p);
+    weights = sizeof(float) * weights_of(&h, p);
+    return nn_net_bytes(spec) + sizeof(float) * rows_max * h.outputs + MEM_ALIGNMENT +
+           (weights > 0 ? weights + MEM_ALIGNMENT : 0) +
+           (task_scales(p) ? sizeof(float) * rows_max + MEM_ALIGNMENT : 0);
+}
+
+static enum status make(struct nn_head *h, const struct nn_spec *spec, const struct plan *p,
+                        struct arena *a)
+{
+    enum status s = nn_net_init(&h->net, spec, a); /* all zeros */
+
+    if (s != STATUS_OK)
+        return s;
+    h->dlogits = arena_alloc(a, (size_t)spec->rows_max * h->outputs, sizeof(float));
+    h->weights = weights_of(h, p);
+    if (h->weights > 0)
+        h->class_weight = arena_alloc(a, h->weights, sizeof(float));
+    if (h->dlogits == NULL || (h->weights > 0 && h->class_weight == NULL))
+        return STATUS_MEMORY;
+    if (task_scales(p)) {
+        h->scaled = arena_alloc(a, spec->rows_max, sizeof(float));
+        if (h->scaled == NULL)
+            return STATUS_MEMORY;
+    }
+    return STATUS_OK;
+}
+
 size_t nn_head_bytes(const struct plan *p, uint32_t rows_max)
 {
     struct nn_head h;
     struct nn_spec spec;
-    size_t weights;
 
     nn_head_shape(&h, p);
     spec_of(&spec, &h, p, rows_max);
-    weights = sizeof(float) * weights_of(&h, p);
-    return nn_net_bytes(&spec) + sizeof(float) * rows_max * (size_t)h.outputs + MEM_ALIGNMENT +
-           (weights > 0 ? weights + MEM_ALIGNMENT : 0) +
-           (task_scales(p) ? sizeof(float) * rows_max + MEM_ALIGNMENT : 0);
+    return bytes_of(&spec, p);
 }
 
 enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
@@ -104,23 +134,47 @@ enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_
     nn_head_shape(h, p);
     spec_of(&spec, h, p, rows_max);
     CHECK(nn_spec_params(&spec) == plan_head_params(p)); /* whose size get and set go by */
-    s = nn_net_init(&h->net, &spec, a);                  /* all zeros */
-    if (s != STATUS_OK)
-        return s;
-    h->dlogits = arena_alloc(a, (size_t)rows_max * h->outputs, sizeof(float));
-    h->weights = weights_of(h, p);
-    if (h->weights > 0)
-        h->class_weight = arena_alloc(a, h->weights, sizeof(float));
-    if (h->dlogits == NULL || (h->weights > 0 && h->class_weight == NULL))
-        return STATUS_MEMORY;
-    if (task_scales(p)) {
-        h->scaled = arena_alloc(a, rows_max, sizeof(float));
-        if (h->scaled == NULL)
-            return STATUS_MEMORY;
-    }
-    if (init != NULL)
+    s = make(h, &spec, p, a);
+    if (s == STATUS_OK && init != NULL)
         nn_net_randomize(&h->net, (enum nn_init)p->model.init, init);
-    return STATUS_OK;
+    return s;
+}
+
+/* Its steps are its own, but for when and how far. */
+static void spec_outside(struct nn_spec *spec, const struct nn_head *h, uint32_t rows_max,
+                         const struct nn_head_outside *outside)
+{
+    *spec = (struct nn_spec){.layers = 1,
+                             .width = {h->inputs, h->outputs},
+                             .out_scale = 1,
+                             .rows_max = rows_max,
+                             .layer[0] = {.kind = NN_OUTSIDE, .units = (uint32_t)outside->floats},
+                             .outside = outside->by};
+}
+
+size_t nn_head_bytes_outside(const struct plan *p, uint32_t rows_max,
+                             const struct nn_head_outside *outside)
+{
+    struct nn_head h;
+    struct nn_spec spec;
+
+    if (outside->by == NULL)
+        return nn_head_bytes(p, rows_max);
+    nn_head_shape(&h, p);
+    spec_outside(&spec, &h, rows_max, outside);
+    return bytes_of(&spec, p);
+}
+
+enum status nn_head_init_outside(struct nn_head *h, const struct plan *p, uint32_t rows_max,
+                                 struct arena *a, const struct nn_head_outside *outside)
+{
+    struct nn_spec spec;
+
+    nn_head_shape(h, p);
+    CHECK(outside->by != NULL && !h->fixed && p->model.head.n == 0 &&
+          !(p->training.party_dropout > 0));
+    spec_outside(&spec, h, rows_max, outside);
+    return make(h, &spec, p, a);
 }
 
 void nn_head_weigh(struct nn_head *h, const float *target, size_t n)

@@ -15,7 +15,8 @@
  * put in the place of a party that is left out of a round or a prediction, and has uploaded zeros
  * (after LASER-VFL, arXiv 2410.22564).  They are the net's table, parties x P, zeros at first.
  *
- * Nothing here allocates after init.
+ * It may be computed outside instead, by a program of the server's (outside.h).  Nothing here
+ * allocates after init.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COLONNADE_NN_HEAD_H
@@ -25,6 +26,7 @@
 #include "common/config/plan.h"
 #include "common/nn/loss.h"
 #include "common/nn/net.h"
+#include "common/nn/outside.h"
 
 struct nn_head {
     struct nn_net net;
@@ -56,6 +58,17 @@ size_t nn_head_bytes(const struct plan *p, uint32_t rows_max);
  * nothing. */
 enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
                          struct arena *a, struct rng *init) MUST_USE;
+
+/* The same of a head that is computed outside, whose state takes so many floats.  The plan has
+ * neither model.head, identity, nor stand-ins. */
+struct nn_head_outside {
+    const struct nn_outside *by; /* NULL: the head is of layers */
+    size_t floats;
+};
+size_t nn_head_bytes_outside(const struct plan *p, uint32_t rows_max,
+                             const struct nn_head_outside *outside);
+enum status nn_head_init_outside(struct nn_head *h, const struct plan *p, uint32_t rows_max,
+                                 struct arena *a, const struct nn_head_outside *outside) MUST_USE;
 
 /* Under training.class_weights balanced: what a row of each class counts, n / (classes times its
  * rows), of the targets of all n training rows; a class without rows counts nothing.  Under
@@ -102,8 +115,9 @@ void nn_head_part(const struct nn_head *h, float *part, const float *dfused, uin
 /* One step of the optimiser with the gradients of the last backward; nothing for identity. */
 void nn_head_step(struct nn_head *h, float learning_rate);
 
-/* plan_head_params() floats: of each layer in turn its weights (in x out, row major), then its
- * biases (nn_net_copy_params); set leaves the optimiser as it is. */
+/* Of the net, plan_head_params() floats but where it is computed outside: of each layer in turn its
+ * weights (in x out, row major), then its biases (nn_net_copy_params); set leaves the optimiser as
+ * it is. */
 void nn_head_get(const struct nn_head *h, float *params);
 void nn_head_set(struct nn_head *h, const float *params);
 

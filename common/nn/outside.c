@@ -47,8 +47,11 @@ static void forward(struct nn_layer *l, const float *x, uint32_t rows)
 
 static void delta(struct nn_layer *l, float *dx, uint32_t rows)
 {
-    (void)dx;
     act_backward(l->dy, l->y, l->act, l->scale, rows, l->width);
+    if (dx == NULL)
+        return;
+    CHECK(l->outside->back != NULL);
+    l->outside->back(l->outside->owner, dx, l->dy, rows);
 }
 
 /* The gradient is handed over with the step. */
@@ -97,7 +100,6 @@ const struct layer_kind OUTSIDE_LAYER = {
     .draw = draw,
     .forward = forward,
     .delta = delta,
-    .no_dx = true,
     .activates = true,
     .gradients = gradients,
     .settle = settle,

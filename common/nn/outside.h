@@ -21,6 +21,9 @@ struct nn_outside {
     void *owner;
     /* y (rows x outputs), finite, of x (rows x inputs); training: a step of it follows. */
     void (*forward)(void *owner, float *y, const float *x, uint32_t rows, bool training);
+    /* Of a head: dx (rows x inputs), finite: d loss / d x of the last forward, dy (rows x outputs)
+     * being d loss / d y; before its step, or without one.  NULL: nobody may ask for it. */
+    void (*back)(void *owner, float *dx, const float *dy, uint32_t rows);
     /* One step with dy (rows x outputs), the gradient for y of the last forward. */
     void (*step)(void *owner, const float *dy, uint32_t rows, float learning_rate);
     /* Its state into floats, and back. */

@@ -70,7 +70,7 @@ static enum status spec_of(struct nn_spec *of, const struct config_party *config
             spec.act[spec.layers - 1] = NN_ACT_TANH;
         }
     }
-    if (config->program.n > 0) { /* its steps are its own */
+    if (config->program.command.n > 0) { /* its steps are its own */
         spec.optimizer = NN_SGD;
         spec.weight_decay = 0;
     }
@@ -126,7 +126,8 @@ enum status party_bottom_check(const struct config_party *config, const struct p
                   layer_that_mixes(&spec)->name);
         return error_set(err, STATUS_CONFIG, "model.layers: not under the plan's encoding");
     }
-    if (config->program.n > 0 && p->protocol.proximal > 0) /* of which nothing is said either */
+    if (config->program.command.n > 0 &&
+        p->protocol.proximal > 0) /* of which nothing is said either */
         return error_set(err, STATUS_IO,
                          "model.program: nobody here can draw its weights back, as the plan's "
                          "protocol.proximal wants it");
@@ -234,30 +235,13 @@ static enum status take_package(struct nn_net *net, const uint8_t *bytes, size_t
     return s;
 }
 
-/* A file that only its program understands: where it does not, this side is gone. */
-static enum status take_state(struct nn_net *net, struct program *program, const uint8_t *bytes,
-                              size_t n, struct error *err)
-{
-    struct nn_layer *l = &net->layer[0];
-
-    if (n > OUTSIDE_BYTES_MAX || outside_floats(n) > nn_layer_params(l))
-        return error_set(err, STATUS_IO, "%zu bytes, more than a state of the program has", n);
-    outside_pack(l->w, nn_layer_params(l), bytes, n);
-    program_on_trial(program, true);
-    nn_net_give(net);
-    program_on_trial(program, false);
-    return program_failed(program) == NULL
-               ? STATUS_OK
-               : error_set(err, STATUS_IO, "the program %s", program_failed(program));
-}
-
 static enum status take_weights(struct party_bottom *b, const uint8_t *bytes, size_t n,
                                 struct error *err)
 {
     if (package_is(bytes, n)) /* of a program what records have made of it: it fails silently */
         return take_package(&b->net, bytes, n, err);
     if (b->outside.program != NULL)
-        return take_state(&b->net, b->outside.program, bytes, n, err);
+        return program_take(b->outside.program, &b->net, bytes, n, err);
     return safetensors_parse(&b->net, bytes, n, err);
 }
 

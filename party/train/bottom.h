@@ -10,7 +10,7 @@
 #include "common/data/schema.h"
 #include "common/data/table.h"
 #include "common/nn/net.h"
-#include "party/program/program.h"
+#include "common/program/program.h"
 #include "party/train/augment.h"
 #include "party/train/dp.h"
 #include "party/train/masks.h"

@@ -437,7 +437,7 @@ enum status party_layers(struct nn_spec *spec, const struct config_party *config
 
     spec->layers = 0;
     st = begin(&s);
-    if (config->program.n > 0)
+    if (config->program.command.n > 0)
         return st == STATUS_OK ? outside(&s, outputs) : st;
     for (size_t i = 0; i < config->layers.n && st == STATUS_OK; i++) {
         char name[24];

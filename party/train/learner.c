@@ -49,7 +49,7 @@ static enum status draw_bottom(struct party_learner *l, const struct party_cours
     } else {
         s = rng_init_system(&init);
     }
-    l->bottom.outside.program = setup->config->program.n > 0 ? setup->start.program : NULL;
+    l->bottom.outside.program = setup->config->program.command.n > 0 ? setup->start.program : NULL;
     if (s == STATUS_OK)
         s = party_bottom_init(&l->bottom, setup->config, &c->plan,
                               (uint32_t)setup->data.train->cols, setup->data.schema, &init);

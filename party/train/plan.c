@@ -36,25 +36,6 @@ static enum status make_room(struct party_train *p, const uint8_t *text, size_t 
     return STATUS_OK;
 }
 
-/* Its seed is this party's own, as first weights are. */
-static enum status draw_seed(const struct party_setup *setup, uint64_t *seed)
-{
-    uint8_t key[RNG_KEY_BYTES];
-    struct rng r = {0};
-    enum status s;
-
-    if (setup->start.seeded) {
-        rng_seed_key(key, setup->start.seed, setup->self + 1, "program", 0);
-        s = rng_init_key(&r, key);
-    } else {
-        s = rng_init_system(&r);
-    }
-    if (s == STATUS_OK)
-        rng_fill(&r, seed, sizeof *seed);
-    rng_deinit(&r);
-    return s;
-}
-
 /* Before anything is said: what it does with zeros hangs on no record. */
 static enum status begin_program(struct party_train *p)
 {
@@ -65,14 +46,15 @@ static enum status begin_program(struct party_train *p)
     struct nn_spec spec;
     enum status s;
 
-    if (setup->config->program.n == 0)
+    if (setup->config->program.command.n == 0)
         return STATUS_OK;
     spec = party_bottom_spec(setup->config, plan, features, setup->data.schema);
     shape.inputs = features;
     shape.outputs = plan->model.embedding;
     shape.rows_max = spec.rows_max;
     shape.shape = spec.layer[0].shape;
-    s = draw_seed(setup, &shape.seed);
+    /* Its own, as first weights are. */
+    s = program_draw_seed(&shape.seed, setup->start.seeded, setup->start.seed, setup->self + 1);
     return s == STATUS_OK ? program_begin(setup->start.program, &shape, p->host->error)
                           : error_set(p->host->error, s, "model.program: %s", status_words(s));
 }

@@ -78,18 +78,45 @@ static enum status say_about(struct server_predict *p, struct error *err)
     return p->asked.asks != NULL ? say_asks(p, err) : say_one(p, err);
 }
 
+/* Of a model whose head a program has made, that program, which begins with zeros. */
+static enum status begin_program(struct server_predict *p, struct program *program,
+                                 struct error *err)
+{
+    const struct nn_spec *spec = &p->asked.model->spec;
+    const struct program_shape shape = {.inputs = spec->width[0],
+                                        .outputs = spec->width[spec->layers],
+                                        .rows_max = p->about.batch,
+                                        .plan = &p->plan};
+    enum status s;
+
+    if (spec->layers == 0 || spec->layer[0].kind != NN_OUTSIDE)
+        return STATUS_OK;
+    if (program == NULL)
+        return error_set(err, STATUS_CONFIG,
+                         "model.head_program: there is none, and the model's head is a program's");
+    s = server_program_begin(&p->program, program, &shape, err);
+    if (s == STATUS_OK && p->program.outside.floats != spec->layer[0].units)
+        return error_set(
+            err, STATUS_CONFIG,
+            "model.head_program: its state is not as large as that of the model's head");
+    return s;
+}
+
 static enum status make_head(struct server_predict *p)
 {
+    const struct nn_head_outside *outside = &p->program.outside;
     const uint32_t batch = p->about.batch;
     struct nn_head shape;
     enum status s;
 
     nn_head_shape(&shape, &p->plan);
-    s = arena_init(&p->arena, nn_head_bytes(&p->plan, batch) +
+    s = arena_init(&p->arena, nn_head_bytes_outside(&p->plan, batch, outside) +
                                   sizeof(float) * batch * ((size_t)shape.inputs + shape.targets) +
                                   4 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
-        s = nn_head_init(&p->head, &p->plan, batch, &p->arena, NULL);
+        s = outside->by != NULL
+                ? nn_head_init_outside(&p->head, &p->plan, batch, &p->arena, outside)
+                : nn_head_init(&p->head, &p->plan, batch, &p->arena, NULL);
     if (s != STATUS_OK)
         return s;
     p->fused = arena_alloc(&p->arena, (size_t)batch * shape.inputs, sizeof(float));
@@ -148,6 +175,9 @@ static enum status init(struct server_predict *p, const struct server_setup *set
         s = say_about(p, err);
     if (s != STATUS_OK)
         return s;
+    s = begin_program(p, setup->start.program, err);
+    if (s != STATUS_OK)
+        return s;
     s = make_head(p);
     if (s == STATUS_OK)
         s = make_sums(p);
@@ -182,6 +212,7 @@ void server_predict_free(struct server_predict *p)
 {
     if (p == NULL)
         return;
+    server_program_end(&p->program);
     secagg_server_free(p->sum);
     server_relay_free(p);
     server_missing_free(&p->missing);

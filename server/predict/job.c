@@ -264,6 +264,7 @@ static bool lost(void *state, bool had_answered)
 /* Of what is in `fused`, of so many rows, without those of missing.now. */
 static void score(struct server_predict *p, uint32_t rows, float *out)
 {
+    program_round(p->program.program);
     nn_head_fuse(&p->head, p->fused, rows);
     if (nn_net_table(&p->head.net) != NULL)
         nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, rows);

@@ -24,6 +24,7 @@
 #include "common/nn/head.h"
 #include "common/secagg/secagg.h"
 #include "server/job.h"
+#include "server/program.h"
 #include "server/setup.h"
 
 extern const struct server_job server_job_predict;
@@ -54,6 +55,7 @@ struct server_predict {
     uint8_t digest[WIRE_DIGEST_BYTES];
 
     struct arena arena;
+    struct server_program program;
     struct nn_head head;
     float *fused, *target; /* of a round; targets are zeros, and nobody looks at the loss */
     float *scores; /* answers x outputs, the first `place` of which are there; open: of a round */

@@ -8,6 +8,7 @@
 /* The task's rows, as a round would have brought them. */
 static void bring(struct server_trainer *t, const struct server_task *task)
 {
+    program_round(t->program.program); /* nobody waits any more */
     server_stored_get(t->stored, task, t->head.fused);
     server_trainer_aim(t, task);
 }
@@ -107,7 +108,7 @@ struct server_next server_stored_done(struct server_trainer *t, struct actions *
         return next_of(NEXT_FAIL);
     if (w->swept)
         actions_add(a, ACTION_REPORT);
-    if (t->stored->step == t->stored->agenda.steps || t->target_reached ||
+    if (t->stored->step == t->stored->agenda.steps || t->scores.target_reached ||
         server_best_patience_over(&t->scores.best, t->plan))
         return next_finish(server_trainer_outcome(t));
     go_on(a);

@@ -9,12 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-enum status server_best_init(struct server_best *b, const struct plan *p,
+enum status server_best_init(struct server_best *b, const struct plan *p, size_t params,
                              const struct score_board *test)
 {
     if (p->training.patience == 0)
         return STATUS_OK;
-    b->params = plan_head_params(p);
+    b->params = params;
     b->head = mem_alloc(b->params + 1, sizeof *b->head); /* identity has none */
     if (b->head == NULL)
         return STATUS_MEMORY;

@@ -23,7 +23,7 @@ struct server_best {
 };
 
 /* test_rows, validation rows not among them.  b is zeroed. */
-enum status server_best_init(struct server_best *b, const struct plan *p,
+enum status server_best_init(struct server_best *b, const struct plan *p, size_t params,
                              const struct score_board *test) MUST_USE;
 void server_best_deinit(struct server_best *b); /* safe on a zeroed struct */
 

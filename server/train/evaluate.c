@@ -109,7 +109,7 @@ static void check_target(struct server_trainer *t, struct server_report *r)
     value = s->value[m];
     if (!s->has[m] || !(score_falls(m) ? value <= wanted : value >= wanted))
         return;
-    t->target_reached = true;
+    t->scores.target_reached = true;
     r->measured.reached = (struct server_reached){true, r->epochs, value, r->rounds};
 }
 

@@ -19,7 +19,7 @@ static size_t anchor_floats(const struct plan *p)
 }
 
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
-                             struct rng *init)
+                             const struct nn_head_outside *outside, struct rng *init)
 {
     static const uint8_t nothing[RNG_KEY_BYTES]; /* each step has its own key */
     struct nn_head shape;
@@ -38,9 +38,10 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     scratch = sizeof(float) * (2 * values + filled + gradient + words + params + anchor +
                                rows_max * ((size_t)shape.outputs + shape.targets)) +
               11 * MEM_ALIGNMENT;
-    s = arena_init(&h->arena, nn_head_bytes(p, rows_max) + scratch);
+    s = arena_init(&h->arena, nn_head_bytes_outside(p, rows_max, outside) + scratch);
     if (s == STATUS_OK)
-        s = nn_head_init(&h->top, p, rows_max, &h->arena, init);
+        s = outside->by != NULL ? nn_head_init_outside(&h->top, p, rows_max, &h->arena, outside)
+                                : nn_head_init(&h->top, p, rows_max, &h->arena, init);
     if (s != STATUS_OK)
         return s;
     h->fused = arena_alloc(&h->arena, values, sizeof(float));

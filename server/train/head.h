@@ -32,8 +32,9 @@ struct server_head {
     bool missing[PLAN_PARTIES_MAX]; /* parties that the step trained on last did without */
 };
 
+/* outside->by NULL: of layers, whose first weights `init` draws. */
 enum status server_head_init(struct server_head *h, const struct plan *p, uint32_t rows_max,
-                             struct rng *init) MUST_USE;
+                             const struct nn_head_outside *outside, struct rng *init) MUST_USE;
 void server_head_deinit(struct server_head *h); /* safe on a zeroed struct */
 
 /* The members of this generation: the divisor of fusion `mean`. */

@@ -29,11 +29,14 @@ enum status server_train_init(struct server_train *s, const struct server_setup 
     st = server_sum_init(&s->sum, setup->plan, err);
     if (st != STATUS_OK)
         return st;
+    st = server_trainer_begin_program(&s->trainer, setup, err);
+    if (st != STATUS_OK)
+        return st;
     st = init_parts(s);
     if (st != STATUS_OK)
         return error_set(err, st, "session: %s", status_words(st));
     rng_fill(&s->trainer.rounding, s->keep.playing, sizeof s->keep.playing);
-    if (setup->weights != NULL)
+    if (setup->start.weights != NULL)
         st = server_trainer_load(&s->trainer, err);
     if (st != STATUS_OK)
         return st;

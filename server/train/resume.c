@@ -117,7 +117,7 @@ static struct kept kept_of(const struct server_train *s)
     k.close_words = s->trainer.close.words;
     k.close_blocks = s->trainer.close.blocks;
     k.reach = s->deal.reach;
-    k.target_reached = s->trainer.target_reached;
+    k.target_reached = s->trainer.scores.target_reached;
     k.complete = s->keep.complete;
     k.reached = s->report.measured.reached;
     k.scored = s->report.measured.scored;
@@ -188,7 +188,7 @@ static void take(struct server_train *s, const struct kept *k)
     s->report.measured.scored = k->scored;
     s->report.measured.best = s->trainer.scores.best.of = k->best;
     s->trainer.scores.best.since = k->best_since;
-    s->trainer.target_reached = k->target_reached;
+    s->trainer.scores.target_reached = k->target_reached;
     s->keep.complete = k->complete;
     s->trainer.close = (struct server_close){
         .any = k->close_any,

@@ -326,6 +326,7 @@ static enum status take_step(struct server_stream *t, const struct server_task *
 
     keep_arrival(t, task);
     gather_latest(t, task, h, &r->degraded);
+    program_round(trainer->program.program);
     server_head_fuse(h, task->rows);
     server_trainer_aim(trainer, task);
     server_score_batch(trainer, r, task,

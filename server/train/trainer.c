@@ -6,6 +6,7 @@
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/config/task.h"
+#include "common/daemon/package.h"
 #include "common/nn/safetensors.h"
 #include "server/train/stored.h"
 
@@ -17,16 +18,35 @@ static enum status init_head(struct server_trainer *t)
     struct rng init = {0};
     enum status st;
 
-    if (t->setup->seeded) {
-        rng_seed_key(key, t->setup->seed, 0, "init", 0);
+    if (t->setup->start.seeded) {
+        rng_seed_key(key, t->setup->start.seed, 0, "init", 0);
         st = rng_init_key(&init, key);
     } else {
         st = rng_init_system(&init);
     }
     if (st == STATUS_OK)
-        st = server_head_init(&t->head, t->plan, wire_evaluate_rows(t->plan), &init);
+        st = server_head_init(&t->head, t->plan, wire_evaluate_rows(t->plan), &t->program.outside,
+                              &init);
     rng_deinit(&init);
     return st;
+}
+
+enum status server_trainer_begin_program(struct server_trainer *t, const struct server_setup *setup,
+                                         struct error *err)
+{
+    const struct plan *p = setup->plan;
+    struct program_shape shape = {.rows_max = wire_evaluate_rows(p), .plan = p};
+    struct nn_head head;
+    enum status s;
+
+    if (setup->start.program == NULL)
+        return STATUS_OK;
+    nn_head_shape(&head, p);
+    shape.inputs = head.inputs;
+    shape.outputs = head.outputs;
+    s = program_draw_seed(&shape.seed, setup->start.seeded, setup->start.seed, 0);
+    return s == STATUS_OK ? server_program_begin(&t->program, setup->start.program, &shape, err)
+                          : error_set(err, s, "model.head_program: %s", status_words(s));
 }
 
 enum score_kind server_score_kind(const struct plan *p)
@@ -69,7 +89,8 @@ enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
     if (st == STATUS_OK)
         st = init_scores(&t->scores, p, t->head.top.outputs);
     if (st == STATUS_OK)
-        st = server_best_init(&t->scores.best, p, &t->scores.test);
+        st = server_best_init(&t->scores.best, p, nn_spec_params(&t->head.top.net.spec),
+                              &t->scores.test);
     if (st == STATUS_OK)
         nn_head_weigh(&t->head.top, setup->labels.train_target, p->shape.train_rows);
     if (st == STATUS_OK)
@@ -87,7 +108,16 @@ enum status server_trainer_load(struct server_trainer *t, struct error *err)
 {
     struct nn_net *net = &t->head.top.net;
 
-    if (safetensors_parse(net, t->setup->weights, t->setup->weights_n, err) != STATUS_OK)
+    const bool packed = package_is(t->setup->start.weights, t->setup->start.weights_n);
+
+    if (t->program.program != NULL && !packed) {
+        if (program_take(t->program.program, net, t->setup->start.weights,
+                         t->setup->start.weights_n, err) != STATUS_OK)
+            return error_wrap(err, "model.load");
+        return STATUS_OK;
+    }
+    if (safetensors_parse(net, t->setup->start.weights, t->setup->start.weights_n, err) !=
+        STATUS_OK)
         return error_wrap(err, "%s",
                           t->plan->training.from[0] != 0 ? "training.from" : "model.load");
     nn_net_limit(net);
@@ -96,6 +126,7 @@ enum status server_trainer_load(struct server_trainer *t, struct error *err)
 
 void server_trainer_deinit(struct server_trainer *t)
 {
+    server_program_end(&t->program);
     server_head_deinit(&t->head);
     schedule_deinit(&t->schedule);
     score_board_deinit(&t->scores.running);
@@ -139,11 +170,11 @@ double server_trainer_epochs(const struct server_trainer *t)
 
 bool server_trainer_ended(const struct server_trainer *t)
 {
-    return t->target_reached || server_best_patience_over(&t->scores.best, t->plan) ||
+    return t->scores.target_reached || server_best_patience_over(&t->scores.best, t->plan) ||
            t->steps_done == t->agenda.steps;
 }
 
 enum wire_outcome server_trainer_outcome(const struct server_trainer *t)
 {
-    return t->target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED;
+    return t->scores.target_reached ? OUTCOME_TARGET : OUTCOME_COMPLETED;
 }

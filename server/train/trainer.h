@@ -12,6 +12,7 @@
 #include "common/crypto/rng.h"
 #include "common/flow/trail.h"
 #include "server/setup.h"
+#include "server/program.h"
 #include "server/train/best.h"
 #include "server/train/head.h"
 #include "server/train/task.h"
@@ -36,6 +37,7 @@ struct server_sweep {
 struct server_scores {
     struct score_board running, validate, test, train;
     struct server_best best;
+    bool target_reached; /* training.target: the run is over */
 };
 
 /* Which scores a plan's predictions have. */
@@ -48,6 +50,7 @@ struct server_trainer {
     const struct server_setup *setup;
     struct agenda agenda;
     struct schedule schedule;
+    struct server_program program;
     struct server_head head;
     struct rng rounding; /* of gradients */
     struct server_close close;
@@ -58,12 +61,14 @@ struct server_trainer {
     struct digest digest; /* scratch of the trail */
     struct server_scores scores;
     struct server_stored *stored; /* training.releases once; else NULL */
-    bool target_reached;
 };
 
-/* t is zeroed; plan and setup must outlive it. */
+/* t is zeroed but for `program`; plan and setup must outlive it. */
 enum status server_trainer_init(struct server_trainer *t, const struct plan *p,
                                 const struct server_setup *setup) MUST_USE;
+/* Before that: the head's program begins, of a setup that has one. */
+enum status server_trainer_begin_program(struct server_trainer *t, const struct server_setup *setup,
+                                         struct error *err) MUST_USE;
 /* The head's first weights are not drawn: they are the setup's (model.load). */
 enum status server_trainer_load(struct server_trainer *t, struct error *err) MUST_USE;
 void server_trainer_deinit(struct server_trainer *t); /* safe after init failed */

@@ -70,6 +70,7 @@ static bool use_sum(struct server_trainer *t, struct server_report *r,
     const bool train = purpose_of(task->purpose)->trains;
     double loss;
 
+    program_round(t->program.program);
     if (train)
         t->close = (struct server_close){
             .any = true,
@@ -106,9 +107,9 @@ static void begin_rounding(struct server_trainer *t, const char *purpose, uint64
 {
     uint8_t key[RNG_KEY_BYTES];
 
-    if (!t->setup->seeded || t->head.down.gradient.type != GRADIENT_INT8)
+    if (!t->setup->start.seeded || t->head.down.gradient.type != GRADIENT_INT8)
         return;
-    rng_seed_key(key, t->setup->seed, 0, purpose, place);
+    rng_seed_key(key, t->setup->start.seed, 0, purpose, place);
     rng_rekey(&t->rounding, key);
 }
 

@@ -26,12 +26,13 @@ MAY_INCLUDE = {
     'party/train/*': ('common/', 'party/'),
     'party/predict/*': ('common/', 'party/'),
     'party/align/*': ('common/', 'party/'),
-    'party/program/*': ('common/', 'party/'),
     'party/*': ('common/',),
     'deploy/tools/*': ('common/', 'deploy/tools/'),
     'tests/lib/*': ('common/base/',),  # linked with the tests of every room
-    'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/'),
-    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/'),
+    'tests/sim/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/golden/',
+                    'tests/unit/program/speaker.h'),
+    'tests/interference/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/',
+                             'tests/unit/program/speaker.h'),
     'tests/fuzz/*': ('common/', 'server/', 'party/', 'tests/lib/', 'tests/sim/',
                      'deploy/tools/audit/seen.h', 'tests/unit/privacy/sealed_ledger.h',
                      'tests/unit/daemon/journals.h'),
@@ -81,12 +82,12 @@ HEAP_ALLOWED = ('common/base/mem.c', 'tests/*')
 
 EXIT = ('exit', '_exit', '_Exit', 'quick_exit', 'abort', 'assert')
 EXIT_ALLOWED = ('common/base/check.h', 'server/main.c', 'party/main.c', 'deploy/tools/*',
-                'tests/*', 'party/program/keeper.c')  # a forked process leaves without cleaning up twice
+                'tests/*', 'common/program/keeper.c')  # a forked process leaves without cleaning up twice
 
 # A child would have what the parent keeps to itself, but for the arena of secrets.
 FORK = ('fork', 'vfork', 'popen', 'system', 'posix_spawnp?', 'uv_spawn')
 # The keeper is forked off before there is anything of that kind.
-FORK_ALLOWED = ('deploy/tools/*', 'tests/*', 'party/program/keeper.c')
+FORK_ALLOWED = ('deploy/tools/*', 'tests/*', 'common/program/keeper.c')
 
 # Names are opened in one place, which waits for no pipe, follows no link where it must not, and lets
 # no child inherit.  mapped.c makes files without a name, the ledger is opened for SQLite, and the
@@ -173,6 +174,8 @@ TESTED_BY = {
                                 'norm', 'turn', 'window')),
         'nn/test_layers_golden': ('common/nn/module.c',),
         'nn/test_safetensors': ('common/nn/safetensors_header.c',),
+        'program/test_keeper': ('common/program/cell.c',),
+        'program/test_program': ('common/program/talk.c',),
         'onnx/test_onnx': ('common/onnx/draft.c', 'common/onnx/layers.c'),
         'pbm/test_pbm_kernel': ('common/pbm/pbm_avx512.c',),
         'privacy/test_ledger': ('common/privacy/ledger_counts.c', 'common/privacy/ledger_print.c'),

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/nn/outside.h"
-#include "party/program/speech.h"
+#include "common/program/speech.h"
 #include "tests/fuzz/feed.h"
 
 enum { FLOATS_MAX = 64 };

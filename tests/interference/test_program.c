@@ -12,7 +12,7 @@
 #include "tests/interference/trace.h"
 #include "party/core.h"
 #include "tests/sim/fast_crypto.h"
-#include "tests/sim/speaker.h"
+#include "tests/unit/program/speaker.h"
 #include "tests/sim/world.h"
 
 #include <setjmp.h>
@@ -68,10 +68,10 @@ static bool play(struct run *r, const struct pair *p, int side, struct speaker *
     victim = &s->party[p->victim];
     may = may_be_programs(p, victim);
     if (may) {
-        CHECK(program_new_with(&program, &starter,
+        CHECK(program_new_with(&program, PROGRAM_BOTTOM, &starter,
                                speaker->deed == SPEAKER_HANGS ? HANGS_MS : TIMEOUT_MS,
                                &err) == STATUS_OK);
-        victim->config.program.n = 1;
+        victim->config.program.command.n = 1;
         victim->config.layers = (struct config_layers){0};
         victim->config.dropout = 0;
         victim->program = program;

@@ -2,7 +2,7 @@
  * checked before anything is taken; and when it fails, zeros.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/program/program.h"
+#include "common/program/program.h"
 
 #include "common/base/check.h"
 #include "common/base/log.h"
@@ -10,9 +10,8 @@
 #include "common/flow/agenda.h"
 #include "common/nn/state.h"
 #include "common/nn/safetensors.h"
-#include "party/program/printed.h"
 #include "party/train/bottom.h"
-#include "tests/sim/speaker.h"
+#include "tests/unit/program/speaker.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -42,7 +41,7 @@ static int set_up(void **state)
     (void)state;
     config_party_defaults(&config);
     config.layers = (struct config_layers){0};
-    config.program.n = 1;
+    config.program.command.n = 1;
     plan_defaults(&plan);
     plan.model.embedding = WIDTH;
     plan.training.batch = ROWS;
@@ -69,9 +68,9 @@ static void make(enum speaker_deed deed, enum speech_kind at, uint32_t nth)
     const struct program_starter starter = speaker_starter(&speaker);
 
     speaker = (struct speaker){.deed = deed, .at = at, .nth = nth};
-    assert_int_equal(
-        program_new_with(&program, &starter, deed == SPEAKER_HANGS ? HANGS_MS : TIMEOUT_MS, &err),
-        STATUS_OK);
+    assert_int_equal(program_new_with(&program, PROGRAM_BOTTOM, &starter,
+                                      deed == SPEAKER_HANGS ? HANGS_MS : TIMEOUT_MS, &err),
+                     STATUS_OK);
 }
 
 static enum status begin(void)
@@ -416,113 +415,6 @@ static void test_a_process_that_died_while_it_waited_is_started_once_more(void *
     assert_false(all_zeros(embed()));
 }
 
-/* --- what it prints --- */
-
-static size_t printed(char *said, size_t max, const char *text, size_t times)
-{
-    struct printed p = {0};
-    FILE *to = tmpfile();
-    size_t n;
-
-    assert_non_null(to);
-    log_also(to);
-    for (size_t i = 0; i < times; i++)
-        printed_take(&p, text, strlen(text), 0);
-    printed_end(&p, 0);
-    log_also(NULL);
-    rewind(to);
-    n = fread(said, 1, max - 1, to);
-    said[n] = 0;
-    fclose(to);
-    return n;
-}
-
-static void
-test_what_a_program_prints_is_marked_and_is_not_more_than_so_much_in_a_minute(void **state)
-{
-    static char said[1 << 20];
-    static const char forged[] = "x\n2026-01-01T00:00:00.000Z p1 error: all is lost\nlast";
-
-    (void)state;
-    printed(said, sizeof said, forged, 1);
-    assert_non_null(strstr(said, "info: program: x\n"));
-    assert_non_null(
-        strstr(said, "info: program: 2026-01-01T00:00:00.000Z p1 error: all is lost\n"));
-    assert_non_null(strstr(said, "info: program: last\n"));
-    assert_in_range(printed(said, sizeof said, "a line of thirty-two characters\n", 100000),
-                    PRINTED_MINUTE_MAX, 3 * PRINTED_MINUTE_MAX);
-    assert_non_null(strstr(said, "bytes of what it has printed were left out"));
-}
-
-/* --- floats --- */
-
-/* What a package or a checkpoint has in the place of a state may be anything. */
-static void test_floats_that_are_no_state_are_none(void **state)
-{
-    static const float strange[] = {-1, 0.5F, 16777216.0F, 3e38F, NAN, INFINITY};
-    float w[8];
-    uint8_t bytes[16];
-    size_t n;
-    bool lost;
-
-    (void)state;
-    outside_pack(w, 8, (const uint8_t *)"state of 12b", 12);
-    assert_true(outside_unpack(bytes, 16, &n, &lost, w, 8));
-    assert_int_equal(n, 12);
-    assert_false(lost);
-    assert_memory_equal(bytes, "state of 12b", 12);
-    for (size_t i = 0; i < 8; i++)
-        for (size_t k = 0; k < sizeof strange / sizeof *strange; k++) {
-            const float was = w[i];
-
-            w[i] = strange[k];
-            assert_false(outside_unpack(bytes, 16, &n, &lost, w, 8));
-            w[i] = was;
-        }
-    w[1] = 13; /* more bytes than floats for them */
-    assert_false(outside_unpack(bytes, 16, &n, &lost, w, 8));
-    assert_false(outside_unpack(bytes, 16, &n, &lost, w, 3));
-    outside_pack_lost(w, 8);
-    assert_true(outside_unpack(bytes, 16, &n, &lost, w, 8));
-    assert_true(lost);
-    w[0] = 2;
-    assert_false(outside_unpack(bytes, 16, &n, &lost, w, 8));
-}
-
-/* --- messages --- */
-
-/* Every bit of a message that says something is one that says something else, or none. */
-static void test_a_message_comes_back_and_no_bit_of_it_is_idle(void **state)
-{
-    (void)state;
-    for (int kind = SPEECH_HELLO; kind < SPEECH_KINDS; kind++)
-        for (int part = SPEECH_ASKS; part <= SPEECH_FAILS; part++) {
-            struct speech s = {.kind = (enum speech_kind)kind,
-                               .part = (enum speech_part)part,
-                               .number = 0x0102030405060708},
-                          back;
-            uint8_t bytes[SPEECH_BYTES], again[SPEECH_BYTES];
-            const char *why;
-
-            for (size_t i = 0; speech_value_name(s.kind, s.part, i) != NULL; i++)
-                s.value[i].whole = 1000 + i;
-            speech_pack(bytes, &s);
-            assert_true(speech_unpack(&back, bytes, sizeof bytes, &why));
-            speech_pack(again, &back);
-            assert_memory_equal(again, bytes, sizeof bytes);
-            for (size_t bit = 0; bit < sizeof bytes * 8; bit++) {
-                bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ 1u << bit % 8);
-                if (speech_unpack(&back, bytes, sizeof bytes, &why)) {
-                    speech_pack(again, &back);
-                    assert_memory_equal(again, bytes, sizeof bytes);
-                }
-                bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ 1u << bit % 8);
-            }
-            assert_false(speech_unpack(&back, bytes, sizeof bytes - 1, &why));
-            assert_false(speech_unpack(&back, bytes, sizeof bytes + 1, &why));
-        }
-}
-
 /* --- plans --- */
 
 /* By one who is gone: that a bottom is a program is told to nobody. */
@@ -549,9 +441,6 @@ int main(void)
         TEST(test_a_piece_of_work_has_one_limit_of_time_however_many_questions_it_takes),
         TEST(test_steps_caught_up_evaluation_and_states_share_that_limit),
         TEST(test_a_process_that_died_while_it_waited_is_started_once_more),
-        TEST(test_what_a_program_prints_is_marked_and_is_not_more_than_so_much_in_a_minute),
-        TEST(test_floats_that_are_no_state_are_none),
-        TEST(test_a_message_comes_back_and_no_bit_of_it_is_idle),
         TEST(test_a_plan_that_pulls_weights_back_is_refused),
     };
 

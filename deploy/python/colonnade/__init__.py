@@ -1,4 +1,4 @@
-"""colonnade -- a party's bottom as a program of one's own (model.program, docs/programs.md).
+"""colonnade -- a party's bottom, or the server's head, as a program of one's own (docs/programs.md).
 
     from colonnade import Bottom, serve
 
@@ -7,21 +7,22 @@
 
     serve(Mine())
 
-Needs the standard library and numpy; TorchBottom needs torch, which is imported when it is asked for.
+Needs the standard library and numpy; TorchBottom and TorchHead need torch, which is imported when they are asked
+for.
 SPDX-License-Identifier: Apache-2.0
 """
 
-from .bottom import Bottom, Job
+from .bottom import Bottom, Head, Job
 from .speech import serve
 
-__all__ = ('Bottom', 'Dense', 'Job', 'TorchBottom', 'serve')
+__all__ = ('Bottom', 'Dense', 'DenseHead', 'Head', 'Job', 'TorchBottom', 'TorchHead', 'serve')
 
 
 def __getattr__(name):
-    if name == 'Dense':
-        from .dense import Dense
-        return Dense
-    if name == 'TorchBottom':
-        from .torch_bottom import TorchBottom
-        return TorchBottom
+    if name in ('Dense', 'DenseHead'):
+        from . import dense
+        return getattr(dense, name)
+    if name in ('TorchBottom', 'TorchHead'):
+        from . import torch_bottom
+        return getattr(torch_bottom, name)
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

@@ -1,4 +1,4 @@
-"""bottom.py -- what a bottom is asked for.
+"""bottom.py -- what a bottom, and a head, are asked for.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -10,16 +10,18 @@ OPTIMIZERS = ('sgd', 'momentum', 'adam', 'adamw')
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What a bottom is made for.  The party puts C tanh behind its outputs, as behind native layers."""
+    """What a bottom is made for, or a head.  The party puts C tanh behind a bottom's outputs, as behind native
+    layers; a head's go into the server's loss as they are."""
     inputs: int  # values of a row
-    outputs: int  # values of an embedding: model.embedding
+    outputs: int  # values of an embedding: model.embedding; of a head what the loss takes
     rows_max: int  # rows that come at a time, at most
     shape: tuple  # of a row, as data.shape says it: (C, H, W), (T, C) or ()
     seed: int  # what it draws should follow from it; random, but for --insecure-seed
     clip: float  # C
     optimizer: str  # the plan's, out of OPTIMIZERS, by which native bottoms take their steps
     weight_decay: float  # the plan's
-    local_iterations: int  # Q: steps with one gradient
+    local_iterations: int  # Q: steps with one gradient; a head makes Q passes, each with its own step
+    head: bool = False
 
 
 class Bottom:
@@ -53,3 +55,13 @@ class Bottom:
     def state_bytes(self):
         """How many bytes save gives at most, in this process and in any other for the same job."""
         return len(self.save())
+
+
+class Head(Bottom):
+    """Fused embeddings (model.fusion, with their noise) to outputs, for model.head_program of a server.  The same,
+    and what the parties need."""
+
+    def back(self, gradient):
+        """The gradient for what came into the last forward, of that for what it gave, finite; the step with
+        the same gradient comes after it, or none does."""
+        raise NotImplementedError

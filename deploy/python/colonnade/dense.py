@@ -1,7 +1,7 @@
 """dense.py -- layers of units in numpy, as model.layers: [64, 64] has them: an example, and a yardstick.
 
-As a program: python3 -m colonnade.dense 64 64.  What it saves is a safetensors file with the names of
-model.load, so a file of first weights serves both.
+As a program: python3 -m colonnade.dense 64 64, and of a head python3 -m colonnade.dense --head 64.  What it
+saves is a safetensors file with the names of model.load, so a file of first weights serves both.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -9,7 +9,7 @@ import sys
 
 import numpy
 
-from .bottom import Bottom
+from .bottom import Bottom, Head
 from .tensors import bytes_max, pack, unpack
 
 MOMENTUM, BETA1, BETA2, EPSILON = 0.9, 0.9, 0.999, 1e-8
@@ -98,6 +98,21 @@ class Dense(Bottom):
         return bytes_max(self.arrays())
 
 
+class DenseHead(Dense, Head):
+    """The same of fused embeddings, as model.head: [64] has it with model.head_activation: relu."""
+
+    def back(self, gradient):
+        d = gradient
+        for i in reversed(range(len(self.widths) + 1)):
+            d = d @ self.layer(i)[0].T
+            if i > 0:
+                d = d * (self.into[i] > 0)
+        return d
+
+
 if __name__ == '__main__':
     from .speech import serve
-    serve(Dense(int(width) for width in sys.argv[1:]))
+    if sys.argv[1:2] == ['--head']:
+        serve(DenseHead(int(width) for width in sys.argv[2:]))
+    else:
+        serve(Dense(int(width) for width in sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""speech.py -- the program's side of the messages between a party and the program of its bottom.
+"""speech.py -- the program's side of the messages between a daemon and the program of its bottom or head.
 
 docs/programs.md has the table; common errors end the program, and the party says so in its log.
 SPDX-License-Identifier: Apache-2.0
@@ -13,15 +13,15 @@ import traceback
 
 import numpy
 
-from .bottom import OPTIMIZERS, Job
+from .bottom import OPTIMIZERS, Head, Job
 
 VERSION, BYTES, FD = 1, 128, 3
 HEAD = struct.Struct('<4sHHQQ')
 VALUES = 13
 ASKS, ANSWERS, FAILS = range(3)
-HELLO, INIT, ROOM, FORWARD, EVALUATE, STEP, SAVE, LOAD, END = range(1, 10)
+HELLO, INIT, ROOM, FORWARD, EVALUATE, STEP, SAVE, LOAD, END, BACK = range(1, 11)
 # Of each kind that has some: its values in a question, 'd' where one is a real number.
-ASKED = {INIT: 'QQQQQQQdQdQQ', ROOM: 'Q', FORWARD: 'Q', EVALUATE: 'Q', STEP: 'Qd', LOAD: 'Q'}
+ASKED = {INIT: 'QQQQQQQdQdQQQ', ROOM: 'Q', FORWARD: 'Q', EVALUATE: 'Q', STEP: 'Qd', LOAD: 'Q', BACK: 'Q'}
 ALIGNMENT = 64
 
 
@@ -30,15 +30,15 @@ def aligned(n):
 
 
 class Program:
-    """One bottom for one job."""
+    """One bottom, or head, for one job."""
 
     def __init__(self, bottom, party):
         self.bottom = bottom
         self.party = party
         self.job = None
-        self.x = self.y = self.gradient = self.state = None
+        self.x = self.y = self.gradient = self.back_to = self.state = None
         self.answers = {HELLO: self.hello, INIT: self.init, ROOM: self.room, FORWARD: self.forward,
-                        EVALUATE: self.evaluate, STEP: self.step, SAVE: self.save, LOAD: self.load}
+                        EVALUATE: self.evaluate, STEP: self.step, SAVE: self.save, LOAD: self.load, BACK: self.back}
 
     # Each takes the question's values and the descriptor that came with it, and gives the answer's one.
 
@@ -46,14 +46,18 @@ class Program:
         return 0
 
     def init(self, fd, inputs, outputs, rows, *more):
-        shape, (seed, clip, optimizer, decay, iterations, most) = more[:3], more[3:]
+        shape, (seed, clip, optimizer, decay, iterations, most, head) = more[:3], more[3:]
+        if bool(head) != isinstance(self.bottom, Head):
+            raise TypeError('model.program takes a Bottom, model.head_program a Head: this is ' +
+                            type(self.bottom).__name__)
         self.job = Job(inputs, outputs, rows, tuple(n for n in shape if n > 0), seed, clip,
-                       OPTIMIZERS[optimizer], decay, iterations)
+                       OPTIMIZERS[optimizer], decay, iterations, bool(head))
         x, y = aligned(4 * rows * inputs), aligned(4 * rows * outputs)
-        memory = mmap.mmap(fd, x + 2 * y)
-        values = [numpy.frombuffer(memory, numpy.float32, rows * n, at)
-                  for n, at in ((inputs, 0), (outputs, x), (outputs, x + y))]
-        self.x, self.y, self.gradient = (v.reshape(rows, -1) for v in values)
+        places = [(inputs, 0), (outputs, x), (outputs, x + y)] + [(inputs, x + 2 * y)] * bool(head)
+        memory = mmap.mmap(fd, x + 2 * y + x * bool(head))
+        self.x, self.y, self.gradient, *back_to = (
+            numpy.frombuffer(memory, numpy.float32, rows * n, at).reshape(rows, -1) for n, at in places)
+        self.back_to = back_to[0] if head else None
         self.bottom.begin(self.job)
         size = self.bottom.state_bytes()
         if size > most:
@@ -79,6 +83,13 @@ class Program:
 
     def step(self, fd, rows, rate):
         self.bottom.step(self.gradient[:rows], rate)
+        return 0
+
+    def back(self, fd, rows):
+        g = numpy.asarray(self.bottom.back(self.gradient[:rows]))
+        if g.shape != (rows, self.job.inputs):
+            raise ValueError(f'gradients of shape {g.shape}, not {(rows, self.job.inputs)}')
+        self.back_to[:rows] = g
         return 0
 
     def save(self, fd):
@@ -118,11 +129,11 @@ class Program:
 
 
 def serve(bottom):
-    """Answers the party that has started this program, until the job is over."""
+    """Answers the daemon that has started this program, until the job is over."""
     try:
         party = socket.socket(fileno=FD)
     except OSError:
-        sys.exit('this is a bottom for model.program of a party, which starts it')
+        sys.exit('this is for model.program of a party, or model.head_program of a server, which starts it')
     program = Program(bottom, party)
     while program.answer_next():
         continue

@@ -1,4 +1,4 @@
-"""torch_bottom.py -- any module of PyTorch as a bottom.
+"""torch_bottom.py -- any module of PyTorch as a bottom, or as a head.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -8,7 +8,7 @@ import io
 import numpy
 import torch
 
-from .bottom import Bottom
+from .bottom import Bottom, Head
 from .tensors import HEADER_EACH, bytes_max, pack, unpack
 
 
@@ -28,7 +28,7 @@ class TorchBottom(Bottom):
         self.module = self.make(job)
         parameters = [p for p in self.module.parameters() if p.requires_grad]
         self.optimizer = (self.make_optimizer or self.plans)(parameters)
-        self.embedded = None
+        self.embedded = self.came = None
 
     def plans(self, parameters):
         decay = self.job.weight_decay
@@ -43,7 +43,8 @@ class TorchBottom(Bottom):
 
     def forward(self, x):
         self.module.train()
-        self.embedded = self.module(self.rows(x))
+        self.came = self.rows(x).requires_grad_(self.job.head)
+        self.embedded = self.module(self.came)
         return self.embedded.detach().numpy()
 
     def evaluate(self, x):
@@ -51,9 +52,15 @@ class TorchBottom(Bottom):
         with torch.no_grad():
             return self.module(self.rows(x)).numpy()
 
-    def step(self, gradient, rate):
+    def slopes(self, gradient):
+        """Of the parameters, and of what came in where that is asked for."""
         self.optimizer.zero_grad()
         self.embedded.backward(torch.tensor(gradient))
+        self.embedded = None
+
+    def step(self, gradient, rate):
+        if self.embedded is not None:  # else a head's, whose slopes are there already
+            self.slopes(gradient)
         for group in self.optimizer.param_groups:
             group['lr'] = rate
         self.optimizer.step()
@@ -91,3 +98,12 @@ class TorchBottom(Bottom):
         """What the optimiser has after a step it need not have now: twice the weights, and some numbers."""
         weights = {name: tensor.cpu().numpy() for name, tensor in self.module.state_dict().items()}
         return 3 * bytes_max(weights) + 2 * HEADER_EACH * len(weights)
+
+
+class TorchHead(TorchBottom, Head):
+    """The same of fused embeddings, rows x job.inputs, to job.outputs values: what the loss takes, without softmax
+    or sigmoid."""
+
+    def back(self, gradient):
+        self.slopes(gradient)
+        return self.came.grad.numpy()

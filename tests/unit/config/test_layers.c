@@ -184,14 +184,15 @@ static void test_a_program_is_the_whole_bottom_and_trains_raw(void **state)
     scratch_write_text("beside.py", "");
     CHECK(chdir(scratch_dir()) == 0 && getcwd(here, sizeof here) != NULL);
     assert_int_equal(load(one, &err), STATUS_OK);
-    assert_int_equal(party.program.n, 5);
+    assert_int_equal(party.program.command.n, 5);
     assert_int_equal(party.layers.n, 0);
-    assert_string_equal(party.program.arg[0], "python3");
-    assert_memory_equal(party.program.arg[1], here, strlen(here)); /* a file that is there */
-    assert_string_equal(party.program.arg[1] + strlen(here), "/beside.py");
-    assert_string_equal(party.program.arg[2], "-x");
-    assert_string_equal(party.program.arg[3], "/beside.py");
-    assert_string_equal(party.program.arg[4], "a b");
+    assert_string_equal(party.program.command.arg[0], "python3");
+    assert_memory_equal(party.program.command.arg[1], here,
+                        strlen(here)); /* a file that is there */
+    assert_string_equal(party.program.command.arg[1] + strlen(here), "/beside.py");
+    assert_string_equal(party.program.command.arg[2], "-x");
+    assert_string_equal(party.program.command.arg[3], "/beside.py");
+    assert_string_equal(party.program.command.arg[4], "a b");
     assert_int_equal(load_two(one, "model.layers=[]", &err), STATUS_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const char *key =
@@ -251,6 +252,37 @@ static void test_every_word_is_read_back_as_it_was_printed(void **state)
         assert_true(seen[w]);
 }
 
+static void test_a_head_that_a_program_computes_goes_with_no_other(void **state)
+{
+    static const char program[] = "model.head_program=[true]";
+    static const struct {
+        const char *set, *says;
+    } beside[] = {
+        {"model.head=[8]", "not beside model.head_program"},
+        {"model.output=identity", "identity has no head"},
+        {"model.head_dropout=0.5", "model.head_dropout=0.5: "},
+        {"protocol.local_view=refreshed", "refreshed sends the head"},
+        {"protocol.proximal=0.5", "draws the head back"},
+        {"protocol.gradient.form=factored", "factored takes the head's first layer"},
+        {"training.party_dropout=0.5", "trains stand-ins"},
+    };
+    static struct config_server server;
+    struct error err = {0};
+    const char *sets[] = {"listen=127.0.0.1:1", "roster=r",       "state=s",
+                          "identity.cert=c",    "identity.key=k", "identity.ca=a",
+                          "labels.train=t",     program,          NULL};
+    enum { SETS = sizeof sets / sizeof *sets };
+
+    (void)state;
+    assert_int_equal(config_load_server(&server, NULL, sets, SETS - 1, &err), STATUS_OK);
+    assert_string_equal(server.head.command.arg[0], "true");
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        sets[SETS - 1] = beside[i].set;
+        assert_int_equal(config_load_server(&server, NULL, sets, SETS, &err), STATUS_CONFIG);
+        assert_non_null(strstr(err.text, beside[i].says));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_images_alone_are_moved_and_not_out_of_sight),
         cmocka_unit_test(test_a_program_is_the_whole_bottom_and_trains_raw),
         cmocka_unit_test(test_every_word_is_read_back_as_it_was_printed),
+        cmocka_unit_test(test_a_head_that_a_program_computes_goes_with_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,14 @@ static void other_forward(void *owner, float *y, const float *x, uint32_t rows, 
             y[r * OUT + i] = x[r * IN + i] + o->add;
 }
 
+static void other_back(void *owner, float *dx, const float *dy, uint32_t rows)
+{
+    (void)owner;
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t i = 0; i < IN; i++)
+            dx[r * IN + i] = i < OUT ? dy[r * OUT + i] : 0;
+}
+
 static void other_step(void *owner, const float *dy, uint32_t rows, float rate)
 {
     struct other *o = owner;
@@ -63,8 +71,8 @@ static void other_give(void *owner, const float *w, size_t floats)
 }
 
 static struct other other;
-static const struct nn_outside outside = {&other, other_forward, other_step, other_fetch,
-                                          other_give};
+static const struct nn_outside outside = {&other,     other_forward, other_back,
+                                          other_step, other_fetch,   other_give};
 static const struct nn_spec spec = {.layers = 1,
                                     .width = {IN, OUT},
                                     .act = {NN_ACT_TANH},
@@ -191,6 +199,39 @@ static void test_rows_that_are_large_come_a_few_at_a_time(void **state)
     assert_int_equal(outside_rows(1 << 25, 5000), 1);
 }
 
+/* What a package or a checkpoint has in the place of a state may be anything. */
+static void test_floats_that_are_no_state_are_none(void **state)
+{
+    static const float strange[] = {-1, 0.5F, 16777216.0F, 3e38F, NAN, INFINITY};
+    float w[8];
+    uint8_t bytes[16];
+    size_t n;
+    bool lost;
+
+    (void)state;
+    outside_pack(w, 8, (const uint8_t *)"state of 12b", 12);
+    assert_true(outside_unpack(bytes, 16, &n, &lost, w, 8));
+    assert_int_equal(n, 12);
+    assert_false(lost);
+    assert_memory_equal(bytes, "state of 12b", 12);
+    for (size_t i = 0; i < 8; i++)
+        for (size_t k = 0; k < sizeof strange / sizeof *strange; k++) {
+            const float was = w[i];
+
+            w[i] = strange[k];
+            assert_false(outside_unpack(bytes, 16, &n, &lost, w, 8));
+            w[i] = was;
+        }
+    w[1] = 13; /* more bytes than floats for them */
+    assert_false(outside_unpack(bytes, 16, &n, &lost, w, 8));
+    assert_false(outside_unpack(bytes, 16, &n, &lost, w, 3));
+    outside_pack_lost(w, 8);
+    assert_true(outside_unpack(bytes, 16, &n, &lost, w, 8));
+    assert_true(lost);
+    w[0] = 2;
+    assert_false(outside_unpack(bytes, 16, &n, &lost, w, 8));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -201,6 +242,7 @@ int main(void)
         TEST(test_nothing_stands_beside_it),
         TEST(test_states_of_every_length_come_back),
         TEST(test_rows_that_are_large_come_a_few_at_a_time),
+        cmocka_unit_test(test_floats_that_are_no_state_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_PROGRAM_ROOM_H
-#define COLONNADE_PARTY_PROGRAM_ROOM_H
+#ifndef COLONNADE_COMMON_PROGRAM_ROOM_H
+#define COLONNADE_COMMON_PROGRAM_ROOM_H
 
 #include "common/base/status.h"
 

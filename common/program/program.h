@@ -1,5 +1,5 @@
-/* program.h -- the bottom that a program computes (model.program), as a net's only layer takes it
- * (common/nn/outside.h).
+/* program.h -- a bottom or a head that a program computes (model.program, model.head_program), as a
+ * net's only layer takes it (common/nn/outside.h).
  *
  * The program is a process of its own (keeper.h), which is asked over a socket (speech.h), with
  * rows, embeddings, gradients and states in memory that both see and neither can make smaller.
@@ -8,29 +8,33 @@
  *
  * Before a job says anything the program is tried on rows of zeros, which no record decides: what
  * fails there ends the job on this side alone.  From the first row of data on nothing that it does
- * may be seen by others: when it crashes, hangs, or gives what is no embedding, it is ended, its
- * embeddings are zeros to the end of the job, in what this party keeps, too, and the log and the
- * exit code of this side tell.
+ * may be seen by others: when it crashes, hangs, or gives what is no embedding, it is ended, what
+ * it computes is zeros to the end of the job, in what this side keeps, too, and the log and the
+ * exit code of this side tell.  (Zeros of a head are no secret: what it computes goes down, and is
+ * the label holder's to show.)
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_PROGRAM_PROGRAM_H
-#define COLONNADE_PARTY_PROGRAM_PROGRAM_H
+#ifndef COLONNADE_COMMON_PROGRAM_PROGRAM_H
+#define COLONNADE_COMMON_PROGRAM_PROGRAM_H
 
 #include "common/base/status.h"
 #include "common/config/config.h"
 #include "common/config/plan.h"
 #include "common/nn/outside.h"
-#include "party/program/keeper.h"
+#include "common/program/keeper.h"
 
 enum { PROGRAM_START_MS = 120000 }; /* for the first answer of a process */
 
 struct program;
 
+/* What it computes; a head also takes the gradient of what came in. */
+enum program_part { PROGRAM_BOTTOM, PROGRAM_HEAD };
+
 /* *p is NULL, and all is well, where the configuration has no program; else the keeper is forked
- * off now: before any key is read.  c has to stay. */
-enum status program_new(struct program **p, const struct config_party *c,
-                        struct error *err) MUST_USE;
+ * off now: before any key is read.  c has to stay.  stands: it has one job after another. */
+enum status program_new(struct program **p, enum program_part part, const struct config_program *c,
+                        bool stands, struct error *err) MUST_USE;
 /* Whoever starts processes: the keeper, but in tests. */
 struct program_starter {
     void *owner;
@@ -39,13 +43,18 @@ struct program_starter {
     void (*kill)(void *owner, uint32_t limit_ms, char ended[KEEPER_ENDED_MAX]);
     uint64_t (*clock_us)(void *owner); /* by which its time is counted; NULL: the system's */
 };
-enum status program_new_with(struct program **p, const struct program_starter *starter,
-                             uint32_t timeout_ms, struct error *err) MUST_USE;
+enum status program_new_with(struct program **p, enum program_part part,
+                             const struct program_starter *starter, uint32_t timeout_ms,
+                             struct error *err) MUST_USE;
 void program_free(struct program *p); /* ends it; NULL is fine */
 
 /* Starts it, unless it waits for a job already, and hears that it speaks this version.  One that
  * has waited and is no more is started once more. */
 enum status program_start(struct program *p, struct error *err) MUST_USE;
+
+/* Of what a program begins with: of the side's own seed under --insecure-seed, by its number (0 the
+ * server, 1 the first party), else the system's. */
+enum status program_draw_seed(uint64_t *seed, bool seeded, uint64_t of, uint32_t side) MUST_USE;
 
 /* A job's. */
 struct program_shape {
@@ -68,16 +77,20 @@ uint64_t program_job(const struct program *p);
  * one has one limit of time together, half of the plan's patience_ms, or of its deadline_ms where
  * that is less and parties are done without.  One that needs more has failed.  NULL is fine. */
 void program_round(struct program *p);
-/* Of a job that has begun: with what it is asked now it may fail as with zeros, since it is no
- * record; and whoever asks looks at program_failed. */
-void program_on_trial(struct program *p, bool on);
+/* Of a job that has begun: it goes on from n bytes of a file of model.load, which only it
+ * understands, and which no record has made: where it does not, STATUS_IO and why. */
+enum status program_take(struct program *p, struct nn_net *net, const uint8_t *bytes, size_t n,
+                         struct error *err) MUST_USE;
 /* That job is over, and so is its process; one that stands has another one started for the next.
  * Nothing where another job has begun. */
 void program_end(struct program *p, uint64_t job);
 
-/* Why its embeddings are zeros, or were in the job that ended last; NULL: they are not, or there is
- * no program (p NULL). */
+/* Why what it computes is zeros, or was in the job that ended last; NULL: it is not, or there is no
+ * program (p NULL). */
 const char *program_failed(const struct program *p);
+/* The same for whoever waits for the job's end: *err, where it is STATUS_OK, is STATUS_IO and the
+ * line about it. */
+void program_tell(const struct program *p, struct error *err);
 /* Another job is offered: what was wrong with the last one has been told.  NULL is fine. */
 void program_pardon(struct program *p);
 

@@ -7,11 +7,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/program/keeper.h"
+#include "common/program/keeper.h"
 
 #include "common/base/clock.h"
-#include "party/program/cell.h"
-#include "party/program/printed.h"
+#include "common/program/cell.h"
+#include "common/program/printed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ static int end_child(pid_t *child)
     return ended;
 }
 
-static void be_child(const struct config_party *c, const struct cell *cell)
+static void be_child(const struct config_program *c, const struct cell *cell)
 {
     int failed[2];
     const enum cell_step step = cell_enter(c, cell);
@@ -122,7 +122,7 @@ static void hear(int from, struct answer *a)
 }
 
 struct kept {
-    const struct config_party *config;
+    const struct config_program *config;
     pid_t daemon, child; /* 0: none */
     int prints;          /* what it prints; -1: nothing any more */
     struct printed printed;
@@ -233,7 +233,7 @@ static void keep(int fd, struct kept *k)
 }
 
 /* ^C at the terminal, and the end of a service, are the daemon's to see: it ends this by going. */
-static void be_keeper(int fd, const struct config_party *c, pid_t daemon)
+static void be_keeper(int fd, const struct config_program *c, pid_t daemon)
 {
     static const int deaf[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2};
     enum { OWN = 3 };
@@ -250,7 +250,7 @@ static void be_keeper(int fd, const struct config_party *c, pid_t daemon)
 
 /* --- this side --- */
 
-enum status keeper_fork(struct keeper *k, const struct config_party *c, struct error *err)
+enum status keeper_fork(struct keeper *k, const struct config_program *c, struct error *err)
 {
     const pid_t own = getpid();
     int pair[2];
@@ -258,7 +258,7 @@ enum status keeper_fork(struct keeper *k, const struct config_party *c, struct e
 
     *k = (struct keeper){.fd = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return error_set(err, STATUS_IO, "model.program: %s", strerror(errno));
+        return error_set(err, STATUS_IO, "%s", strerror(errno));
     pid = fork();
     if (pid == 0) {
         close(pair[0]);
@@ -267,7 +267,7 @@ enum status keeper_fork(struct keeper *k, const struct config_party *c, struct e
     close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
-        return error_set(err, STATUS_IO, "model.program: %s", strerror(errno));
+        return error_set(err, STATUS_IO, "%s", strerror(errno));
     }
     k->fd = pair[0];
     k->pid = pid;
@@ -326,16 +326,15 @@ enum status keeper_start(struct keeper *k, int *fd, struct error *err)
     case HEARD: break;
     case HEARD_NOTHING:
         return error_set(err, STATUS_IO,
-                         "model.program: not started within %d ms: a disk hangs, or the one before "
+                         "not started within %d ms: a disk hangs, or the one before "
                          "it does not end",
                          START_MS);
-    case HEARD_END:
-        return error_set(err, STATUS_IO, "model.program: the process that starts it is gone");
+    case HEARD_END: return error_set(err, STATUS_IO, "the process that starts it is gone");
     }
     if (a.failed == 0 && *fd >= 0)
         return STATUS_OK;
-    return error_set(err, STATUS_CONFIG, "model.program: %s: %s",
-                     cell_step_words((enum cell_step)(a.failed - 1)), strerror(a.why));
+    return error_set(err, STATUS_CONFIG, "%s: %s", cell_step_words((enum cell_step)(a.failed - 1)),
+                     strerror(a.why));
 }
 
 void keeper_kill(struct keeper *k, uint32_t limit_ms, char ended[KEEPER_ENDED_MAX])

@@ -1,15 +1,15 @@
-/* speaker.h -- programs of bottoms (party/program/program.h) that do something wrong at a certain
+/* speaker.h -- programs of bottoms (common/program/program.h) that do something wrong at a certain
  * question: processes of the test, started as a party's keeper would start one.
  *
  * What they compute when they do well is y = x W, with a step W -= rate x' dy; W is their state.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_TESTS_SIM_SPEAKER_H
-#define COLONNADE_TESTS_SIM_SPEAKER_H
+#ifndef COLONNADE_TESTS_UNIT_PROGRAM_SPEAKER_H
+#define COLONNADE_TESTS_UNIT_PROGRAM_SPEAKER_H
 
-#include "party/program/program.h"
-#include "party/program/speech.h"
+#include "common/program/program.h"
+#include "common/program/speech.h"
 
 #include <sys/types.h>
 

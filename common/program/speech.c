@@ -1,7 +1,7 @@
 /* speech.c -- the table of messages, to bytes and back.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/program/speech.h"
+#include "common/program/speech.h"
 
 #include "common/base/check.h"
 #include "common/base/le.h"
@@ -18,7 +18,8 @@ static const struct row rows[SPEECH_KINDS] = {
     [SPEECH_HELLO] = {"hello", {NULL}, {NULL}},
     [SPEECH_INIT] = {"init",
                      {"inputs", "outputs", "rows_max", "shape_0", "shape_1", "shape_2", "seed",
-                      "clip*", "optimizer", "weight_decay*", "local_iterations", "state_max"},
+                      "clip*", "optimizer", "weight_decay*", "local_iterations", "state_max",
+                      "head"},
                      {"state_bytes"}},
     [SPEECH_ROOM] = {"room", {"state_bytes"}, {NULL}},
     [SPEECH_FORWARD] = {"forward", {"rows"}, {NULL}},
@@ -27,6 +28,7 @@ static const struct row rows[SPEECH_KINDS] = {
     [SPEECH_SAVE] = {"save", {NULL}, {"bytes"}},
     [SPEECH_LOAD] = {"load", {"bytes"}, {NULL}},
     [SPEECH_END] = {"end", {NULL}, {NULL}},
+    [SPEECH_BACK] = {"back", {"rows"}, {NULL}},
 };
 
 enum { MAGIC = 4 };

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/program/cell.h"
+#include "common/program/cell.h"
 
 #include "common/base/file.h"
 
@@ -304,7 +304,7 @@ static void run(const struct config_command *c)
     execvpe(argv[0], argv, environment);
 }
 
-enum cell_step cell_enter(const struct config_party *c, const struct cell *cell)
+enum cell_step cell_enter(const struct config_program *c, const struct cell *cell)
 {
     /* No terminal's ^C, no signal for the service: the daemon says when it is over. */
     setsid();
@@ -315,12 +315,12 @@ enum cell_step cell_enter(const struct config_party *c, const struct cell *cell)
         errno = ESRCH;
         return CELL_PRIVILEGES;
     }
-    if (!set_limits(c->program_memory_mib))
+    if (!set_limits(c->memory_mib))
         return CELL_MEMORY;
     if (!drop_privileges())
         return CELL_PRIVILEGES;
     if (!leave_network(cell))
         return CELL_NETWORK;
-    run(&c->program);
+    run(&c->command);
     return CELL_COMMAND;
 }

@@ -1,7 +1,8 @@
-/* speech.h -- what a party and the program that computes its bottom say to each other: messages of
- * one size over a socket that keeps them apart, values and states in memory that both see.
+/* speech.h -- what a daemon and the program that computes a part of the model say to each other:
+ * messages of one size over a socket that keeps them apart, values and states in memory that both
+ * see.
  *
- * The party asks, the program answers with the same kind and number, one question at a time.  Which
+ * The daemon asks, the program answers with the same kind and number, one question at a time. Which
  * values a kind has is a table (speech.c), which packing and unpacking walk: what a kind does not
  * have is zeros.  docs/programs.md is the same for who writes a program.
  *
@@ -11,8 +12,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_PROGRAM_SPEECH_H
-#define COLONNADE_PARTY_PROGRAM_SPEECH_H
+#ifndef COLONNADE_COMMON_PROGRAM_SPEECH_H
+#define COLONNADE_COMMON_PROGRAM_SPEECH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,18 +25,26 @@ enum speech_kind {
     SPEECH_HELLO = 1, /* are you there, and of this version? */
     SPEECH_INIT,      /* a job's shapes; with the memory for rows */
     SPEECH_ROOM,      /* memory for states, as large as INIT was answered */
-    SPEECH_FORWARD,   /* rows of a step of training to embeddings */
+    SPEECH_FORWARD,   /* rows of a step of training to embeddings, or outputs */
     SPEECH_EVALUATE,  /* other rows */
     SPEECH_STEP,      /* the gradient of the last FORWARD, to one step */
     SPEECH_SAVE,      /* the state into its memory */
     SPEECH_LOAD,      /* and out of it */
     SPEECH_END,       /* the job is over; no answer */
+    SPEECH_BACK,      /* of a head: the gradient of the last FORWARD, to that of its rows */
     SPEECH_KINDS
 };
 
 /* Where a kind has its values. */
 enum { INIT_INPUTS, INIT_OUTPUTS, INIT_ROWS, INIT_SHAPE, INIT_SEED = INIT_SHAPE + 3 };
-enum { INIT_CLIP = INIT_SEED + 1, INIT_OPTIMIZER, INIT_DECAY, INIT_ITERATIONS, INIT_STATE_MAX };
+enum {
+    INIT_CLIP = INIT_SEED + 1,
+    INIT_OPTIMIZER,
+    INIT_DECAY,
+    INIT_ITERATIONS,
+    INIT_STATE_MAX,
+    INIT_HEAD
+};
 enum { ROWS_N, STEP_RATE };
 enum { STATE_BYTES }; /* of INIT's and SAVE's answers, of ROOM and LOAD */
 

@@ -9,8 +9,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_PROGRAM_KEEPER_H
-#define COLONNADE_PARTY_PROGRAM_KEEPER_H
+#ifndef COLONNADE_COMMON_PROGRAM_KEEPER_H
+#define COLONNADE_COMMON_PROGRAM_KEEPER_H
 
 #include "common/base/status.h"
 #include "common/config/config.h"
@@ -26,7 +26,8 @@ struct keeper {
 };
 
 /* The command and its limits are those of c, as they are now. */
-enum status keeper_fork(struct keeper *k, const struct config_party *c, struct error *err) MUST_USE;
+enum status keeper_fork(struct keeper *k, const struct config_program *c,
+                        struct error *err) MUST_USE;
 /* Starts the program anew, whether or not it is at work; *fd: this side's end of the socket.
  * STATUS_CONFIG: it cannot be started, or not without network; STATUS_IO: nor in some time.  *fd is
  * -1 then. */

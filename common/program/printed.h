@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_PROGRAM_PRINTED_H
-#define COLONNADE_PARTY_PROGRAM_PRINTED_H
+#ifndef COLONNADE_COMMON_PROGRAM_PRINTED_H
+#define COLONNADE_COMMON_PROGRAM_PRINTED_H
 
 #include <stddef.h>
 #include <stdint.h>

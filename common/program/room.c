@@ -1,7 +1,7 @@
 /* room.c -- memory without a name, sealed.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/program/room.h"
+#include "common/program/room.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

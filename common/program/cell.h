@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef COLONNADE_PARTY_PROGRAM_CELL_H
-#define COLONNADE_PARTY_PROGRAM_CELL_H
+#ifndef COLONNADE_COMMON_PROGRAM_CELL_H
+#define COLONNADE_COMMON_PROGRAM_CELL_H
 
 #include "common/config/config.h"
 
@@ -32,6 +32,6 @@ struct cell {
 
 /* Becomes the program, whose descriptor CELL_FD is cell->fd.  Returns only if that fails, with
  * what, and errno; `said` stays open meanwhile, and closes when it does not fail. */
-enum cell_step cell_enter(const struct config_party *c, const struct cell *cell);
+enum cell_step cell_enter(const struct config_program *c, const struct cell *cell);
 
 #endif

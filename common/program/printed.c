@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "party/program/printed.h"
+#include "common/program/printed.h"
 
 #include "common/base/log.h"
 

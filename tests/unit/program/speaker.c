@@ -1,7 +1,7 @@
 /* speaker.c -- a program that answers, until it does not.
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/sim/speaker.h"
+#include "tests/unit/program/speaker.h"
 
 #include "common/base/check.h"
 
@@ -19,14 +19,14 @@
 /* What a process has of its job. */
 struct job {
     uint32_t inputs, outputs, last;
-    float *x, *y, *dy, *w, *kept; /* kept: the rows of the last forward */
+    float *x, *y, *dy, *dx, *w, *kept; /* kept: the rows of the last forward */
     uint8_t *state;
     size_t bytes; /* of w */
 };
 
 bool speaker_can(enum speaker_deed deed, enum speech_kind at)
 {
-    const bool embeds = at == SPEECH_FORWARD || at == SPEECH_EVALUATE;
+    const bool embeds = at == SPEECH_FORWARD || at == SPEECH_EVALUATE || at == SPEECH_BACK;
 
     if (deed == SPEAKER_SAYS_NAN || deed == SPEAKER_SAYS_INFINITY || deed == SPEAKER_LEAVES_OUT)
         return embeds;
@@ -50,17 +50,19 @@ static void *map(int fd, size_t n)
 static void begin(struct job *j, const struct speech *s, int fd)
 {
     const size_t rows = (size_t)s->value[INIT_ROWS].whole;
+    const bool head = s->value[INIT_HEAD].whole == 1;
     size_t x, y;
 
     j->inputs = (uint32_t)s->value[INIT_INPUTS].whole;
     j->outputs = (uint32_t)s->value[INIT_OUTPUTS].whole;
     x = aligned(4 * rows * j->inputs);
     y = aligned(4 * rows * j->outputs);
-    j->x = map(fd, x + 2 * y);
+    j->x = map(fd, x + 2 * y + (head ? x : 0));
     if (j->x == NULL || ftruncate(fd, 0) == 0) /* the party has seen to it that nobody can */
         _exit(9);
     j->y = j->x + x / 4;
     j->dy = j->y + y / 4;
+    j->dx = head ? j->dy + y / 4 : NULL;
     j->bytes = 4 * (size_t)j->inputs * j->outputs;
     j->w = malloc(j->bytes);
     j->kept = malloc(x);
@@ -77,6 +79,18 @@ static void embed(struct job *j, uint32_t rows)
             for (uint32_t i = 0; i < j->inputs; i++)
                 sum += j->x[r * j->inputs + i] * j->w[i * j->outputs + o];
             j->y[r * j->outputs + o] = sum;
+        }
+}
+
+static void go_back(struct job *j, uint32_t rows)
+{
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t i = 0; i < j->inputs; i++) {
+            float sum = 0;
+
+            for (uint32_t o = 0; o < j->outputs; o++)
+                sum += j->dy[r * j->outputs + o] * j->w[i * j->outputs + o];
+            j->dx[r * j->inputs + i] = sum;
         }
 }
 
@@ -114,6 +128,7 @@ static void answer(struct job *j, struct speech *s, int fd)
         said = j->bytes;
         break;
     case SPEECH_LOAD: memcpy(j->w, j->state, j->bytes); break;
+    case SPEECH_BACK: go_back(j, rows); break;
     case SPEECH_END: _exit(0);
     case SPEECH_KINDS: break;
     }
@@ -121,12 +136,18 @@ static void answer(struct job *j, struct speech *s, int fd)
     s->value[0].whole = said;
 }
 
-/* What is wrong with the embeddings, or with the message. */
-static size_t spoil(struct job *j, struct speech *s, uint32_t rows, uint8_t *bytes,
-                    enum speaker_deed deed)
+/* The last value that this answer has in memory; NULL: it has none. */
+static float *last_value(const struct job *j, enum speech_kind kind, uint32_t rows)
 {
-    float *last = j->y != NULL && rows > 0 ? &j->y[(size_t)rows * j->outputs - 1] : NULL;
+    if (kind == SPEECH_BACK)
+        return &j->dx[(size_t)rows * j->inputs - 1];
+    return kind == SPEECH_FORWARD || kind == SPEECH_EVALUATE ? &j->y[(size_t)rows * j->outputs - 1]
+                                                             : NULL;
+}
 
+/* What is wrong with that value, or with the message. */
+static size_t spoil(float *last, struct speech *s, uint8_t *bytes, enum speaker_deed deed)
+{
     if (deed == SPEAKER_CRASHES)
         raise(SIGKILL);
     while (deed == SPEAKER_HANGS)
@@ -189,14 +210,13 @@ static void speak(int to, const struct speaker *script)
 
     while (hear(to, &s, &fd)) {
         const bool now = s.kind == script->at && ++seen == script->nth;
-        const uint32_t rows = s.kind == SPEECH_FORWARD || s.kind == SPEECH_EVALUATE
-                                  ? (uint32_t)s.value[ROWS_N].whole
-                                  : 0;
+        const uint32_t rows = (uint32_t)s.value[ROWS_N].whole;
+        const enum speech_kind kind = s.kind;
         size_t n;
 
         if (!now || script->deed != SPEAKER_CRASHES)
             answer(&j, &s, fd);
-        n = spoil(&j, &s, rows, bytes, now ? script->deed : SPEAKER_WELL);
+        n = spoil(last_value(&j, kind, rows), &s, bytes, now ? script->deed : SPEAKER_WELL);
         if (send(to, bytes, n, MSG_NOSIGNAL) != (ssize_t)n)
             _exit(1);
     }

@@ -1,0 +1,150 @@
+#!/bin/sh
+# test_head_program.sh -- a head that a program computes: the same model as native layers, gone on with, predicted
+# by, and programs that fail.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=../lib/e2e.sh source=../lib/predict.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+. "$root/tests/lib/predict.sh"
+cd "$dir" || exit 6
+
+PYTHONPATH=$root/deploy/python
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
+python=/usr/bin/python3 # the one for which numpy is installed, whichever comes first in PATH
+dense="model.head_program=[$python, -m, colonnade.dense, --head, 8]"
+state=$root/tests/lib/program_state.py
+
+"$state" draw first.safetensors 16 8 2 1
+"$state" draw first-concat.safetensors 48 8 2 1
+run() { # OUT OPTIONS...
+    run_out=$1
+    shift
+    "$vfl" cluster --parties 3 --seed 5 --quiet --set training.epochs=2 --set training.learning_rate=0.05 \
+        --out "$run_out" "$@" >"$run_out.said" 2>&1
+}
+both() { # NAME MOST OPTIONS...: with layers, and with the same layers as a program; weights at most so far apart
+    both_name=$1 most=$2
+    shift 2
+    run "$both_name-native" --set 'model.head=[8]' --set "model.load=$dir/first.safetensors" "$@" ||
+        not_ok "$both_name: with layers"
+    run "$both_name-program" --set "$dense" --set "model.load=$dir/first.safetensors" "$@" ||
+        not_ok "$both_name: with a program"
+    apart=$("$state" apart "$both_name-native/server/model.safetensors" "$both_name-program/server/model.safetensors")
+    case $apart in
+    *[!0-9]*) not_ok "$both_name: $apart" ;;
+    *) [ "$apart" -le "$most" ] && ok "$both_name: the same weights" || not_ok "$both_name: $apart e-9 apart" ;;
+    esac
+}
+value() { # FILE EXPRESSION
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+# --- the same model ---
+
+clear='--set protocol.aggregation=clear --set protocol.encoding=float32'
+both masked 20000
+# shellcheck disable=SC2086 # words
+{
+    both adam 200000 $clear --set training.optimizer=adam --set protocol.local_iterations=3 --set model.fusion=concat \
+        --set "model.load=$dir/first-concat.safetensors"
+    both drop 20000 $clear --set protocol.straggler=drop
+}
+both fixed 20000 --set protocol.encoding=fixed
+for what in 's["rounds"]' 's["bytes"]["by_message"]["broadcast"]' 's["bytes"]["by_message"]["upload"]'; do
+    same "$(value masked-native/server/summary.json "$what")" "$(value masked-program/server/summary.json "$what")" \
+        "parties are sent what they are sent of layers: $what"
+done
+
+# A server that dies and goes on, from its checkpoint and its journal.
+mkdir bin
+for tool in "$VFL_BIN"/*; do
+    ln -s "$tool" bin
+done
+rm bin/vfl-server
+# shellcheck disable=SC2016 # the wrapper's own
+printf '#!/bin/sh\nexec "%s" "$@" $CRASH\n' "$VFL_BIN/vfl-server" >bin/vfl-server
+chmod 755 bin/vfl-server
+set -- --set "$dense" --set "model.load=$dir/first.safetensors" --set checkpoint_rounds=4
+export CRASH='--set inject.crash_at_round=15'
+VFL_BIN=$dir/bin run resumed "$@" && not_ok 'nobody was killed' || ok 'the server is killed'
+CRASH=
+VFL_BIN=$dir/bin run resumed "$@" && ok 'and goes on' || not_ok 'going on'
+cmp -s masked-program/server/model.safetensors resumed/server/model.safetensors && ok 'to the same head' ||
+    not_ok 'to another head'
+
+run best --set "$dense" --set data.validate=0.2 --set training.patience=2 --set training.epochs=4 &&
+    ok 'the best head is kept and put back' || not_ok 'the best head'
+
+zcat "$root/tests/data/breast_cancer.csv.gz" |
+    awk -F, -v OFS=, 'NR == 1 { print } NR > 300 && NR < 340 { $1 = 2000 - NR; print }' >new.csv
+for side in native program; do
+    expect 0 '' "$side: rows are predicted" predict fixed-$side --data new.csv
+done
+same yes "$(python3 - <<'PY'
+import csv
+rows = [list(csv.reader(open(f'fixed-{side}/predictions/1/scores.csv'))) for side in ('native', 'program')]
+apart = max(abs(float(x) - float(y)) for a, b in zip(rows[0][1:], rows[1][1:]) for x, y in zip(a[1:], b[1:]))
+print('yes' if len(rows[0]) == len(rows[1]) == 40 and apart < 1e-4 else apart)
+PY
+)" 'with the same scores'
+expect 0 'program' 'its package says what it is' "$vfl" models --state masked-program/server show
+expect 2 'is a program' 'there is no graph of it' "$vfl" models --state masked-program/server export --onnx x.onnx
+
+# --- heads that fail ---
+
+failing() { # DEED QUESTION NTH WORDS OPTIONS...
+    deed=$1 question=$2 nth=$3 words=$4
+    shift 4
+    out=$deed-$question-$nth
+    run "$out" --set "model.head_program=[$python, $root/tests/lib/bad_head.py, $deed, $question, $nth]" "$@"
+    same 6 $? "$out: exit code 6"
+    grep -q "model.head_program: it $words" "$out/server/log.txt" && ok "$out: its log says why" ||
+        not_ok "$out: its log does not say: $words"
+}
+goes_on() { # OUT: zeros to the end of the job
+    for side in server party-1; do
+        same completed "$(value "$1/$side/summary.json" 's["status"]')" "$1: $side has a whole run"
+    done
+    same yes "$("$state" lost "$1/server/model.safetensors")" "$1: what is kept says that it is lost"
+}
+
+failing crash back 1 'is gone in the middle of back' # with zeros: before anything is said
+same '' "$(ls crash-back-1/server/models 2>/dev/null)" 'of which no model is kept'
+failing crash back 5 'is gone in the middle of back'
+goes_on crash-back-5
+failing nan back 4 'gives a gradient with a value that is not finite'
+goes_on nan-back-4
+failing shape back 3 'says that it cannot back'
+goes_on shape-back-3
+failing hang forward 3 'does not answer forward within 1500 ms' --set model.head_program_timeout_ms=1500
+goes_on hang-forward-3
+expect 6 'has failed before' 'predictions by such a head are its zeros, and say so' predict crash-back-5 --data new.csv
+
+# --- modules of PyTorch ---
+
+if "$python" -c 'import torch' 2>/dev/null; then
+    cat >torch_head.py <<'PY'
+import torch
+from colonnade import TorchHead, serve
+serve(TorchHead(lambda job: torch.nn.Sequential(torch.nn.BatchNorm1d(job.inputs), torch.nn.Linear(job.inputs, 8),
+                                                torch.nn.ReLU(), torch.nn.Linear(8, job.outputs))))
+PY
+    run torch --set "model.head_program=[$python, torch_head.py]" --set training.epochs=8 && ok 'a module trains' ||
+        not_ok 'a module does not train'
+    same yes "$(value torch/server/summary.json '"yes" if s["test"]["accuracy"] > 0.85 else s["test"]')" 'and learns'
+else
+    echo 'skip  modules of PyTorch: there is none here'
+fi
+
+# --- configurations ---
+
+expect 2 'model.head_program: its command: No such file' 'a command that there is not' \
+    "$VFL_BIN/vfl-server" -c masked-program/server/config.yaml -n --set 'model.head_program=[/nowhere]'
+expect 2 'not beside model.head_program' 'layers are refused' \
+    "$VFL_BIN/vfl-server" -c masked-program/server/config.yaml -n --set "$dense" --set 'model.head=[8]'
+run bottom --set "model.head_program=[$python, -m, colonnade.dense, 8]"
+same 6 $? 'a bottom is no head'
+grep -q 'model.head_program a Head: this is Dense' bottom/server/log.txt && ok 'and is told so' ||
+    not_ok 'nobody says so'
+
+closing
