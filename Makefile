@@ -388,8 +388,9 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/sh $(SHARE)/examples $(SHARE)/data $(SHARE)/systemd
 	install $(PROGRAMS) $(TOOLS) deploy/vfl $(DESTDIR)$(PREFIX)/bin
 	install -m 644 deploy/sh/*.sh $(SHARE)/sh
-	install -d $(SHARE)/python/colonnade
+	install -d $(SHARE)/python/colonnade $(SHARE)/python/examples
 	install -m 644 deploy/python/colonnade/*.py $(SHARE)/python/colonnade
+	install -m 644 deploy/python/examples/*.py $(SHARE)/python/examples
 	install -m 644 deploy/examples/*.yaml $(SHARE)/examples
 	install -m 644 tests/data/*.csv.gz tests/data/README.md $(SHARE)/data
 	install -d $(UNITS)

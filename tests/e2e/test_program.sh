@@ -296,6 +296,27 @@ PY
     VFL_BIN=$dir/bin torch torch-resumed && ok 'and go on' || not_ok 'going on'
     same "$(value torch/summary.json 's["model_sha256"]')" "$(value torch-resumed/summary.json 's["model_sha256"]')" \
         'to the same modules, with what their optimisers had'
+    run columns --set training.epochs=4 --set training.optimizer=adam --set training.learning_rate=0.003 \
+        --party "*:model.program=[$python, $root/deploy/python/examples/columns.py]" &&
+        ok 'a transformer over columns trains' || not_ok 'a transformer over columns'
+    same yes "$(value columns/server/summary.json '"yes" if s["test"]["accuracy"] > 0.85 else s["test"]')" 'and learns'
+    # Forty images whose class is a colour.
+    "$python" - images.bin <<'PY'
+import sys, numpy
+draw = numpy.random.default_rng(1)
+images = draw.integers(0, 80, (40, 3, 1024), dtype=numpy.uint8)
+for i in range(40):
+    images[i, i % 2] += 150
+with open(sys.argv[1], 'wb') as file:
+    for i in range(40):
+        file.write(bytes([i % 2]) + images[i].tobytes())
+PY
+    "$vfl" cluster --parties 2 --seed 5 --quiet --cifar-train images.bin --cifar-test images.bin --out images \
+        --set training.epochs=6 --set training.batch=20 --set training.optimizer=adam \
+        --set training.learning_rate=0.003 --set protocol.aggregation=clear --set protocol.encoding=float32 \
+        --party "*:model.program=[$python, $root/deploy/python/examples/resnet.py]" >images.said 2>&1 &&
+        ok 'a residual network over images trains' || not_ok 'a residual network over images'
+    same yes "$(value images/server/summary.json '"yes" if s["test"]["accuracy"] > 0.9 else s["test"]')" 'and learns'
 else
     echo 'skip  modules of PyTorch: there is none here'
 fi
