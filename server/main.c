@@ -154,12 +154,12 @@ static enum status serve(const struct options *o, struct server_inputs *in,
     }
     if (in->predicts && in->missing.n == 0)
         return server_results_kept(in, run, err);
-    if (in->head.program !=
-        NULL) { /* that there is none is told before anything is said to others */
-        s = program_start(in->head.program, err);
-        if (s != STATUS_OK)
-            return s;
-    }
+    /* That there is none, or another, is told before anything is said to others. */
+    s = in->head.program == NULL || in->predicts || in->listed.aligns
+            ? STATUS_OK
+            : program_start(in->head.program, err);
+    if (s != STATUS_OK)
+        return s;
     return o->check_only ? print_plan(in, err) : server_loop_run(in, run, o, err);
 }
 

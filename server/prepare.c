@@ -175,8 +175,9 @@ static enum status read_weights(struct server_inputs *in, struct error *err)
     enum status s = file_read(in->config.load, &in->head.weights, err);
 
     package_init(&p);
-    if (s == STATUS_OK && in->head.program != NULL) /* what it is only the program knows */
-        return s;
+    if (s == STATUS_OK && in->head.program != NULL &&
+        !package_is(in->head.weights.data, in->head.weights.len))
+        return s; /* what it is only the program knows */
     if (s == STATUS_OK)
         s = safetensors_numbers(in->head.weights.data, in->head.weights.len, err);
     if (s == STATUS_OK && package_is(in->head.weights.data, in->head.weights.len)) {
@@ -313,6 +314,11 @@ enum status server_inputs_errand(struct server_inputs *in, const struct server_e
     memset(in, 0, sizeof *in);
     buf_init(&in->head.weights, SIZE_MAX);
     s = config_load_server_job(&in->config, &job, err);
+    if (s == STATUS_OK &&
+        memcmp(&in->config.head, &e->whole->config.head, sizeof in->config.head) != 0)
+        s = error_set(err, STATUS_CONFIG,
+                      "model.head_program: not the one that this server was started with: start it "
+                      "anew");
     in->head.program = e->whole->head.program;
     in->roster = e->whole->roster;
     snprintf(in->home, sizeof in->home, "%s", e->whole->home);

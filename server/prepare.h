@@ -31,7 +31,7 @@ struct server_listed {
     struct placed placed; /* not opened: they are called by ids */
 };
 
-/* What the head begins as, or is computed by. */
+/* What the head begins as, or is computed by.  Written where the inputs are: prepare.c, asked.c. */
 struct server_own_head {
     struct buf weights;      /* of model.load; empty: none */
     struct program *program; /* of model.head_program, main.c's to free; NULL: none */

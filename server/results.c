@@ -386,10 +386,13 @@ enum status server_results_package(const struct server_results *r, struct server
     st = server_targets_names(&r->in->target, &m.classes);
     st = st == STATUS_OK ? models_keep(r->in->home, &m, server_session_head(s), true, err)
                          : error_set(err, st, "model package: %s", status_words(st));
-    if (st == STATUS_OK)
+    if (st == STATUS_OK && program_failed(r->in->head.program) != NULL) {
+        log_warn("the model of run %s is kept, and not in use: its head is lost", m.run);
+    } else if (st == STATUS_OK) {
         st = models_use(r->in->home, m.run, err);
-    if (st == STATUS_OK)
-        log_info("the model of run %s is kept, and in use", m.run);
+        if (st == STATUS_OK)
+            log_info("the model of run %s is kept, and in use", m.run);
+    }
     package_deinit(&m);
     return st;
 }

@@ -255,6 +255,10 @@ static enum status begin_session(struct server_run *r, struct error *err)
         s = server_checkpoint_save(&in->config, r->session, err);
     if (s == STATUS_OK && journals(r))
         s = read_journal(r, err);
+    if (s == STATUS_OK) { /* of a run that is gone on with, or a model that it goes on from */
+        program_tell(in->head.program, err);
+        s = err->status;
+    }
     if (s == STATUS_OK)
         server_results_go_on(&r->results, server_session_report(r->session));
     return s;
@@ -413,6 +417,7 @@ enum status server_run_end(struct server_run *r, struct error *err)
     enum status s;
 
     r->written_down = false;
+    program_round(r->in->head.program); /* nobody waits any more */
     if (r->in->listed.aligns)
         s = end_alignment(r, err);
     else

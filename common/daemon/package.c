@@ -159,6 +159,12 @@ static enum status check_shape(const struct package *p, struct error *err)
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
+    if (head && spec->layers > 0 && spec->layer[0].kind == NN_OUTSIDE &&
+        (plan->model.head.n > 0 || plan->training.party_dropout > 0 ||
+         plan->protocol.local_view != VIEW_STALE || plan->protocol.proximal > 0 ||
+         plan->protocol.gradient.form != GRADIENT_FULL))
+        return error_set(err, STATUS_DATA,
+                         "a program computes its head, and its plan needs layers");
     if (!nn_spec_fits(spec))
         return error_set(err, STATUS_DATA, "its layers are none that follow one another");
     if (p->reach > 0 && !aggregation_of(plan)->polynomial)

@@ -172,7 +172,8 @@ enum status nn_head_init_outside(struct nn_head *h, const struct plan *p, uint32
 
     nn_head_shape(h, p);
     CHECK(outside->by != NULL && !h->fixed && p->model.head.n == 0 &&
-          !(p->training.party_dropout > 0));
+          !(p->training.party_dropout > 0) && !(p->protocol.proximal > 0) &&
+          p->protocol.local_view == VIEW_STALE && p->protocol.gradient.form == GRADIENT_FULL);
     spec_outside(&spec, h, rows_max, outside);
     return make(h, &spec, p, a);
 }

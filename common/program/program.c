@@ -253,6 +253,12 @@ enum status program_start(struct program *p, struct error *err)
     return greet(p, err);
 }
 
+/* A server's checkpoint may have two of them, and other things. */
+static uint64_t state_max(const struct program *p)
+{
+    return p->talk.part == PROGRAM_HEAD ? OUTSIDE_BYTES_MAX / 4 : OUTSIDE_BYTES_MAX;
+}
+
 /* What it is told of the job, and how large its state may become. */
 static bool init(struct program *p, size_t *bytes)
 {
@@ -271,14 +277,14 @@ static bool init(struct program *p, size_t *bytes)
     s.value[INIT_OPTIMIZER].whole = (uint64_t)of->plan->training.optimizer;
     s.value[INIT_DECAY].real = of->plan->training.weight_decay;
     s.value[INIT_ITERATIONS].whole = of->plan->protocol.local_iterations;
-    s.value[INIT_STATE_MAX].whole = OUTSIDE_BYTES_MAX;
+    s.value[INIT_STATE_MAX].whole = state_max(p);
     s.value[INIT_HEAD].whole = p->talk.part == PROGRAM_HEAD;
     if (!talk_ask(&p->talk, &s, p->rows.fd, p->talk.limit_ms))
         return false;
     n = s.value[STATE_BYTES].whole;
-    if (n > OUTSIDE_BYTES_MAX)
-        return talk_fail(&p->talk, "has a state of %llu bytes, and %d are the most",
-                         (unsigned long long)n, OUTSIDE_BYTES_MAX);
+    if (n > state_max(p))
+        return talk_fail(&p->talk, "has a state of %llu bytes, and %llu are the most",
+                         (unsigned long long)n, (unsigned long long)state_max(p));
     *bytes = (size_t)n;
     return true;
 }
@@ -363,8 +369,7 @@ enum status program_begin(struct program *p, const struct program_shape *shape, 
 {
     enum status s;
 
-    if (p->talk.used)
-        end_job(p);
+    end_job(p); /* of one that could not begin, too */
     s = program_start(p, err);
     if (s != STATUS_OK)
         return err->status = STATUS_IO; /* which nobody else is told */

@@ -7,11 +7,11 @@
  * before they are looked at, and each answer has a time limit, as have all of one piece of work.
  *
  * Before a job says anything the program is tried on rows of zeros, which no record decides: what
- * fails there ends the job on this side alone.  From the first row of data on nothing that it does
- * may be seen by others: when it crashes, hangs, or gives what is no embedding, it is ended, what
- * it computes is zeros to the end of the job, in what this side keeps, too, and the log and the
- * exit code of this side tell.  (Zeros of a head are no secret: what it computes goes down, and is
- * the label holder's to show.)
+ * fails there ends the job on this side alone.  From the first row of data on a failure ends the
+ * process and not the job: what it computes is zeros to the job's end, in what this side keeps,
+ * too, and the log and the exit code of this side tell.  Of a bottom nothing of that may be seen by
+ * others.  Of a head the zeros go down, where all that it computes goes; predictions by one that
+ * has failed are no answers, and end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -104,9 +104,10 @@ static enum status act(void *owner, const struct action *a)
 {
     struct reactor *r = owner;
 
-    if (a->kind == ACTION_ARM)
+    if (a->kind == ACTION_ARM) {
+        uv_update_time(&r->uv); /* from now, however long what came before has taken */
         uv_timer_start(&r->timer, on_timer, a->after_ms, 0);
-    else if (a->kind == ACTION_DISARM)
+    } else if (a->kind == ACTION_DISARM)
         uv_timer_stop(&r->timer);
     else if (a->kind == ACTION_KEEP)
         begin_keep(r, &a->kept);

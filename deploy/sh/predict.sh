@@ -59,7 +59,7 @@ predict_read_options() {
 
 predict_find_run() {
     [ -e "$out/plan.txt" ] && [ -e "$out/server/models/served" ] ||
-        fail 2 "--run $out: no trial cluster that has come to its end"
+        fail 2 "--run $out: no trial cluster that has come to its end, with a model in use"
     case $data in
     postgres:* | odbc:*) ;;
     *)

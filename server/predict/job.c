@@ -293,6 +293,8 @@ static void work(void *state, struct actions *out)
     if (p->worked == STATUS_OK) {
         server_missing_spread(p->fused, &p->head, &p->fed->set, p->rows);
         score(p, p->rows, server_predict_scores(p));
+        program_tell(p->program.program, &p->fed->error); /* zeros are no answers */
+        p->worked = p->fed->error.status;
     }
     subnormal_restore(mode);
 }

@@ -109,6 +109,7 @@ struct server_next server_all_closed(struct server_train *s, struct actions *a)
     }
     if (!s->keep.complete && s->setup.checkpoint_rounds > 0) {
         s->keep.complete = true;
+        program_round(s->trainer.program.program); /* nobody waits any more */
         if (server_save_now(s, &s->fed->error) != STATUS_OK)
             return next_of(NEXT_FAIL);
         actions_add(a, ACTION_DISARM);

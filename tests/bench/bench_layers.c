@@ -4,17 +4,22 @@
  *        bench_layers CASE       a line with a number on standard input runs so many steps, and the
  *                                answer is their processor time in microseconds; the last line, at
  *                                the end of file, is the most memory there was, in bytes
- * The second form is bench_layers.py's, which asks PyTorch in turn.
+ *        bench_layers CASE WEIGHTS ROWS TARGETS OUT STEPS
+ *                                steps of SGD from there, of half the squared distance from the
+ *                                targets; the losses, and the weights into OUT
+ * The second form is bench_layers.py's, the third equal_layers.py's, which ask PyTorch the same.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/base/process.h"
 #include "common/base/subnormal.h"
 #include "common/nn/gemm.h"
 #include "common/nn/net.h"
+#include "common/nn/safetensors.h"
 #include "common/crypto/rng.h"
 #include "party/train/layers.h"
 
@@ -44,6 +49,8 @@ static const struct bench_case CASES[] = {
     {"conv-512", STAGE_ROWS, 512, 4, PRESET_NONE},
     {"lstm", SERIES_ROWS, SERIES_VALUES, 0, PRESET_NONE},
     {"cnn", STAGE_ROWS, 3, 32, PRESET_CNN},
+    {"resnet18", STAGE_ROWS, 3, 32, PRESET_RESNET18},
+    {"resnet18-batchnorm", STAGE_ROWS, 3, 32, PRESET_RESNET18_BATCHNORM},
 };
 enum { CASES_N = sizeof CASES / sizeof *CASES, EMBEDDING = 16 };
 
@@ -195,6 +202,63 @@ static int answer(const struct bench_case *c)
     return 0;
 }
 
+static void read_all(struct buf *b, const char *path)
+{
+    struct error err = {0};
+
+    buf_init(b, SIZE_MAX);
+    if (file_read(path, b, &err) != STATUS_OK) {
+        fprintf(stderr, "bench_layers: %s\n", err.text);
+        exit(1);
+    }
+}
+
+/* One step; the loss before it. */
+static double step_towards(struct nn_net *net, const float *x, const float *target, float *dy)
+{
+    const uint32_t rows = net->spec.rows_max;
+    const float *y = nn_net_forward_masked(net, x, rows);
+    double loss = 0;
+
+    for (size_t i = 0; i < (size_t)rows * net->spec.width[net->spec.layers]; i++) {
+        dy[i] = y[i] - target[i];
+        loss += 0.5 * (double)dy[i] * (double)dy[i];
+    }
+    nn_net_backward(net, NULL, dy);
+    nn_net_step(net, 0.001F);
+    return loss;
+}
+
+static int train(const struct bench_case *c, char **path)
+{
+    struct buf weights, x, target, out;
+    struct error err = {0};
+    struct bench b;
+
+    bench_init(&b, c);
+    read_all(&weights, path[0]);
+    read_all(&x, path[1]);
+    read_all(&target, path[2]);
+    CHECK(x.len == sizeof(float) * c->rows * b.net.spec.width[0] &&
+          target.len == sizeof(float) * c->rows * b.net.spec.width[b.net.spec.layers]);
+    if (safetensors_parse(&b.net, weights.data, weights.len, &err) != STATUS_OK) {
+        fprintf(stderr, "bench_layers: %s: %s\n", path[0], err.text);
+        return 1;
+    }
+    for (long i = strtol(path[4], NULL, 10); i > 0; i--)
+        printf("%.9g\n", step_towards(&b.net, (const float *)(const void *)x.data,
+                                      (const float *)(const void *)target.data, b.dy));
+    buf_init(&out, SIZE_MAX);
+    CHECK(safetensors_print(&b.net, &out) == STATUS_OK);
+    CHECK(file_write_atomic(path[3], out.data, out.len, 0644, &err) == STATUS_OK);
+    buf_deinit(&out);
+    buf_deinit(&target);
+    buf_deinit(&x);
+    buf_deinit(&weights);
+    bench_deinit(&b);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (nn_blas_environment())
@@ -206,7 +270,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < CASES_N; i++)
         if (strcmp(argv[1], CASES[i].name) == 0)
-            return answer(&CASES[i]);
+            return argc == 7 ? train(&CASES[i], argv + 2) : answer(&CASES[i]);
     fprintf(stderr, "bench_layers: no case %s\n", argv[1]);
     return 2;
 }

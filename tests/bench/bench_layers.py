@@ -19,7 +19,7 @@ BIN = os.environ.get("VFL_BIN", os.path.join(HERE, "../../build/bin"))
 OURS = os.path.normpath(os.path.join(BIN, "../tests/bench/bench_layers"))
 # Both choose their kernels themselves, whatever this shell has been told.
 OWN = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
-CASES = ["conv-64", "conv-128", "conv-256", "conv-512", "lstm", "cnn"]
+CASES = ["conv-64", "conv-128", "conv-256", "conv-512", "lstm", "cnn", "resnet18", "resnet18-batchnorm"]
 
 
 class Side:
@@ -45,7 +45,7 @@ def measure(case, repetitions, seconds):
     memory = [s.end() for s in sides]
     ours, torch = (statistics.median(t[i] for t in times) for i in (0, 1))
     ratios = sorted(a / b for a, b in times)
-    print(f"{case:12} ours {ours:10.0f} us  torch {torch:10.0f} us  ratio {statistics.median(ratios):5.2f} "
+    print(f"{case:18} ours {ours:10.0f} us  torch {torch:10.0f} us  ratio {statistics.median(ratios):5.2f} "
           f"({ratios[0]:.2f} to {ratios[-1]:.2f})  memory {memory[0] / 1e6:6.0f} and {memory[1] / 1e6:6.0f} MB",
           flush=True)
 

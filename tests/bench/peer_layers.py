@@ -22,6 +22,27 @@ class Last(nn.LSTM):
         return super().forward(x)[0][:, -1]
 
 
+class Residual(nn.Module):
+    def __init__(self, channels, out, norm):
+        super().__init__()
+        stride = 1 if channels == out else 2
+        self.main = nn.Sequential(nn.Conv2d(channels, out, 3, stride, 1, bias=False), norm(out), nn.ReLU(),
+                                  nn.Conv2d(out, out, 3, 1, 1, bias=False), norm(out))
+        self.shortcut = nn.Sequential()
+        if channels != out:
+            self.shortcut = nn.Sequential(nn.Conv2d(channels, out, 1, stride, bias=False), norm(out))
+
+    def forward(self, x):
+        return self.main(x) + self.shortcut(x)
+
+
+def resnet18(norm):
+    widths = [64, 64, 64, 128, 128, 256, 256, 512, 512]
+    blocks = [module for a, b in zip(widths, widths[1:]) for module in (Residual(a, b, norm), nn.ReLU())]
+    return nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), norm(64), nn.ReLU(), *blocks,
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, EMBEDDING))
+
+
 def conv(channels):
     return nn.Conv2d(channels, channels, 3, padding=1)
 
@@ -32,11 +53,13 @@ CASES = {
     "conv-128": (32, lambda: conv(128), (128, 16, 16), True),
     "conv-256": (32, lambda: conv(256), (256, 8, 8), True),
     "conv-512": (32, lambda: conv(512), (512, 4, 4), True),
-    "lstm": (64, lambda: Last(76, 128, batch_first=True), (48, 76), True),
+    "lstm": (64, lambda: nn.Sequential(Last(76, 128, batch_first=True)), (48, 76), True),
     "cnn": (32, lambda: nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 64, 64), nn.ReLU(), nn.Linear(64, EMBEDDING)),
             (3, 32, 32), False),
+    "resnet18": (32, lambda: resnet18(lambda n: nn.GroupNorm(32, n)), (3, 32, 32), False),
+    "resnet18-batchnorm": (32, lambda: resnet18(nn.BatchNorm2d), (3, 32, 32), False),
 }
 
 
@@ -57,4 +80,5 @@ def main():
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 
-main()
+if __name__ == "__main__":
+    main()

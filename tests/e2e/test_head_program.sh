@@ -88,7 +88,7 @@ print('yes' if len(rows[0]) == len(rows[1]) == 40 and apart < 1e-4 else apart)
 PY
 )" 'with the same scores'
 expect 0 'program' 'its package says what it is' "$vfl" models --state masked-program/server show
-expect 2 'is a program' 'there is no graph of it' "$vfl" models --state masked-program/server export --onnx x.onnx
+expect 2 "is a program's" 'there is no graph of it' "$vfl" models --state masked-program/server export --onnx x.onnx
 
 # --- heads that fail ---
 
@@ -118,7 +118,22 @@ failing shape back 3 'says that it cannot back'
 goes_on shape-back-3
 failing hang forward 3 'does not answer forward within 1500 ms' --set model.head_program_timeout_ms=1500
 goes_on hang-forward-3
-expect 6 'has failed before' 'predictions by such a head are its zeros, and say so' predict crash-back-5 --data new.csv
+expect 2 'with a model in use' 'there are no predictions by such a head' predict crash-back-5 --data new.csv
+grep -q 'kept, and not in use: its head is lost' crash-back-5/server/log.txt && ok 'whose model is not in use' ||
+    not_ok 'a lost head is in use'
+# One that fails while it predicts has given no answer, and the next one is asked.
+head() { # WORDS...: of what head.py is from now on
+    printf 'import os\nos.execv("%s", "%s".split())\n' "$python" "$*" >head.py
+}
+bad=$root/tests/lib/bad_head.py
+head "$python" "$bad" none back 0
+run swapped --set "model.head_program=[$python, $dir/head.py]" || not_ok 'a run by a script'
+head "$python" "$bad" crash evaluate 2
+expect 6 'gone in the middle of evaluate' 'a head that fails at new rows' predict swapped --data new.csv
+head "$python" "$bad" none back 0
+expect 0 '' 'a head that does not' predict swapped --data new.csv
+same yes "$(awk -F, 'NR > 1 && $NF != 0.5 { other++ } END { print (other > 30 ? "yes" : "no") }' \
+    "$(find swapped/predictions -name scores.csv | sort | tail -1)")" 'is asked for all of them'
 
 # --- modules of PyTorch ---
 

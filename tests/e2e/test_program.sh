@@ -111,7 +111,7 @@ apart = max(abs(float(x) - float(y)) for a, b in zip(rows[0][1:], rows[1][1:]) f
 print('yes' if len(rows[0]) == len(rows[1]) == 40 and apart < 1e-4 else apart)
 PY
 )" 'with the same scores'
-expect 2 'is a program' 'there is no graph of it' "$vfl" models --state clear-program/party-1 export --onnx x.onnx
+expect 2 "is a program's" 'there is no graph of it' "$vfl" models --state clear-program/party-1 export --onnx x.onnx
 expect 0 'program' 'its package says what it is' "$vfl" models --state clear-program/party-1 show
 
 # --- programs that fail ---

@@ -1,5 +1,5 @@
-"""bad_head.py DEED QUESTION NTH [WIDTH...] -- a head of layers of units, of which the NTH call of QUESTION (back or
-forward) goes wrong.
+"""bad_head.py DEED QUESTION NTH [WIDTH...] -- a head of layers of units, of which the NTH call of QUESTION (forward,
+evaluate or back) goes wrong.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -33,6 +33,9 @@ class Bad(DenseHead):
 
     def forward(self, x):
         return self.spoil('forward', super().forward(x))
+
+    def evaluate(self, x):
+        return self.spoil('evaluate', super().forward(x))
 
     def back(self, gradient):
         return self.spoil('back', super().back(gradient))

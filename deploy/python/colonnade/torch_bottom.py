@@ -42,7 +42,7 @@ class TorchBottom(Bottom):
         return torch.tensor(x).reshape(len(x), *(self.job.shape or (self.job.inputs,)))
 
     def forward(self, x):
-        self.module.train()
+        self.module.train(len(x) > 1)  # one row has no statistics of a batch: those that are kept
         self.came = self.rows(x).requires_grad_(self.job.head)
         self.embedded = self.module(self.came)
         return self.embedded.detach().numpy()
@@ -106,4 +106,5 @@ class TorchHead(TorchBottom, Head):
 
     def back(self, gradient):
         self.slopes(gradient)
-        return self.came.grad.numpy()
+        came = self.came.grad  # None, where outputs hang on nothing that came in
+        return torch.zeros_like(self.came).numpy() if came is None else came.numpy()

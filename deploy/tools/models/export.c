@@ -91,12 +91,11 @@ static enum status print_file(const struct package *p, struct buf *out, struct e
     struct onnx_model m;
     struct nn_net net;
     struct buf names;
-    enum status s = p->spec.layer[0].kind != NN_OUTSIDE
-                        ? load_net(p, &net, &arena, err)
-                        : error_set(err, STATUS_CONFIG,
-                                    "run %s: its bottom is a program's (model.program), which is "
-                                    "no graph",
-                                    p->run);
+    enum status s =
+        p->spec.layer[0].kind != NN_OUTSIDE
+            ? load_net(p, &net, &arena, err)
+            : error_set(err, STATUS_CONFIG, "run %s: its %s is a program's, which is no graph",
+                        p->run, p->role == PACKAGE_HEAD ? "head" : "bottom");
 
     buf_init(&names, PACKAGE_TEXT_MAX);
     if (s == STATUS_OK && (s = print_names(p, &names)) != STATUS_OK)

@@ -365,7 +365,7 @@ static void test_a_head_of_classes_may_have_a_temperature(void **state)
 }
 
 /* Of the state that a program has saved. */
-static void test_a_program_is_a_bottom_and_no_head(void **state)
+static void test_a_program_is_a_bottom_or_a_head_whose_plan_needs_no_layers(void **state)
 {
     struct nn_spec spec = {.layers = 1,
                            .width = {3, 2},
@@ -403,10 +403,20 @@ static void test_a_program_is_a_bottom_and_no_head(void **state)
     assert_int_equal(arena_init(&arena, nn_net_bytes(&spec)), STATUS_OK);
     assert_int_equal(nn_net_init(&net, &spec, &arena), STATUS_OK);
     packages_head(&p);
+    p.plan.model.head = (struct plan_widths){0};
+    packages_print(&p, &net, &b);
+    package_init(&got);
+    assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
+    package_deinit(&got);
+    package_deinit(&p);
+    buf_deinit(&b);
+
+    packages_head(&p);
+    p.plan.model.head = (struct plan_widths){1, {8}};
     packages_print(&p, &net, &b);
     package_init(&got);
     assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_DATA);
-    assert_non_null(strstr(err.text, "no program computes a head"));
+    assert_non_null(strstr(err.text, "a program computes its head, and its plan needs layers"));
     package_deinit(&got);
     package_deinit(&p);
     buf_deinit(&b);
@@ -536,7 +546,7 @@ int main(void)
         cmocka_unit_test(test_a_bottom_says_what_it_embeds_and_how),
         cmocka_unit_test(test_a_bottom_is_for_no_other_levels),
         cmocka_unit_test(test_a_head_of_classes_may_have_a_temperature),
-        cmocka_unit_test(test_a_program_is_a_bottom_and_no_head),
+        cmocka_unit_test(test_a_program_is_a_bottom_or_a_head_whose_plan_needs_no_layers),
         cmocka_unit_test(test_a_bottom_comes_back_as_it_was),
         cmocka_unit_test(test_a_head_has_its_scores_and_no_columns),
         cmocka_unit_test(test_a_head_of_scaled_targets_says_by_what),
