@@ -31,7 +31,8 @@ struct server_listed {
     struct placed placed; /* not opened: they are called by ids */
 };
 
-/* What the head begins as, or is computed by.  Written where the inputs are: prepare.c, asked.c. */
+/* What the head begins as, or is computed by.  Written by
+ * prepare.c and asked.c. */
 struct server_own_head {
     struct buf weights;      /* of model.load; empty: none */
     struct program *program; /* of model.head_program, main.c's to free; NULL: none */

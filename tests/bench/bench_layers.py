@@ -61,4 +61,5 @@ def main():
         measure(case, o.repetitions, o.seconds)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
