@@ -225,7 +225,7 @@ static double step_towards(struct nn_net *net, const float *x, const float *targ
         loss += 0.5 * (double)dy[i] * (double)dy[i];
     }
     nn_net_backward(net, NULL, dy);
-    nn_net_step(net, 0.001F);
+    nn_net_step(net, 0.0001F);
     return loss;
 }
 
