@@ -6,6 +6,7 @@
 #include "common/base/bits.h"
 #include "common/base/check.h"
 #include "common/config/encoding.h"
+#include "common/config/plan_head.h"
 
 enum { WORD = 4 };
 

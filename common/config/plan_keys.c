@@ -47,10 +47,13 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .help = "What the head sees of the parties' embeddings: their sum, their mean, or (clear "
              "only) all of "
              "them side by side."},
-    {"model.head", KEY_WIDTHS, AT(model.head), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[]",
-     .help = "Hidden widths of the head; [] is one linear layer."},
+    {"model.head", KEY_LAYERS, AT(model.head), .hi = PLAN_HEAD_ITEMS_MAX, .fallback = "[]",
+     .help = "The head before its last, linear layer: hidden widths as [64, 64], or layers as [64, "
+             "batchnorm, relu] (docs/models.md); [] is one linear layer."},
     {"model.head_activation", KEY_CHOICE, AT(model.head_activation), .choices = activations,
-     .fallback = "relu", .help = "Activation after each hidden layer of the head."},
+     .fallback = "relu",
+     .help = "Activation after each hidden layer that model.head says by a "
+             "number alone."},
     {"model.head_dropout", KEY_REAL, AT(model.head_dropout), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "In training each value behind a hidden layer of the head is left out with this "
              "probability, by the public schedule, and the others count 1 / (1 - p) times; "

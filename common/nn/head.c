@@ -5,21 +5,12 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 #include "common/config/task.h"
+#include "common/nn/listed.h"
 
 #include <math.h>
 #include <string.h>
-
-static enum nn_act activation_of(uint32_t a)
-{
-    switch ((enum plan_activation)a) {
-    case ACTIVATION_RELU: return NN_ACT_RELU;
-    case ACTIVATION_TANH: return NN_ACT_TANH;
-    case ACTIVATION_SIGMOID: return NN_ACT_SIGMOID;
-    case ACTIVATION_NONE: return NN_ACT_NONE;
-    }
-    return NN_ACT_NONE;
-}
 
 static enum nn_loss loss_of(const struct plan *p)
 {
@@ -53,8 +44,14 @@ void nn_head_shape(struct nn_head *h, const struct plan *p)
 static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct plan *p,
                     uint32_t rows_max)
 {
+    const struct listed of = {
+        .key = "model.head",
+        .layers = &p->model.head,
+        .activation = (enum plan_activation)p->model.head_activation,
+    };
+    struct error none = {0};
+
     *spec = (struct nn_spec){
-        .layers = h->fixed ? 0 : p->model.head.n + 1,
         .out_scale = 1,
         .rows_max = rows_max,
         .optimizer = (enum nn_optimizer)p->training.optimizer,
@@ -62,11 +59,8 @@ static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct 
         .dropout = (float)p->model.head_dropout,
     };
     spec->width[0] = h->inputs;
-    for (size_t i = 0; i < p->model.head.n; i++) {
-        spec->width[i + 1] = p->model.head.width[i];
-        spec->act[i] = activation_of(p->model.head_activation);
-    }
-    spec->width[spec->layers] = h->outputs; /* NN_ACT_NONE follows */
+    if (!h->fixed) /* plan_head_fault() has looked at what may be listed */
+        CHECK(listed_layers(spec, &of, h->outputs, &none) == STATUS_OK);
     if (p->training.party_dropout > 0) {
         spec->table.rows = h->parties;
         spec->table.width = h->width;

@@ -3,7 +3,7 @@
  *
  *   fused   rows x P: the sum of the members' embeddings, or its M-th part (mean); under concat
  *           rows x (M P), member m at columns m P .. m P + P - 1
- *   logits  rows x outputs: dense layers of model.head, then one linear layer
+ *   logits  rows x outputs: the layers of model.head, then one linear layer
  *
  * It is the server's, and that of parties that hold labels and refresh their own block
  * (protocol.local_view: refreshed): with the same numbers in, both get the same bits out.

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 #include "common/flow/agenda.h"
 #include "common/flow/dropout.h"
 #include "common/secagg/lane.h"

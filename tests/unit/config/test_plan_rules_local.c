@@ -329,7 +329,7 @@ static void test_identity_has_no_head(void **state)
     (void)state;
     no_head(2);
     pass();
-    p.model.head = (struct plan_widths){.n = 1, .width = {2}};
+    p.model.head = (struct config_layers){1, {{LAYERS_UNITS, {2}}}};
     refuse("model.output: identity has no head");
     p.model.output = OUTPUT_LINEAR;
     pass();
