@@ -212,8 +212,8 @@ struct config_party {
     struct config_layers layers;   /* empty for a polynomial bottom */
     enum plan_activation activation;
     enum config_output_activation output_activation; /* behind the last layer, which has layers */
-    double dropout;  /* of each hidden unit in a step of training */
-    uint32_t degree; /* of a polynomial bottom; 0: a layered one */
+    double dropout;                                  /* of each hidden unit in a step of training */
+    uint32_t degree;                                 /* of a polynomial bottom; 0: a layered one */
     /* A bottom that a program computes, which has none of the above (party/program/program.h). */
     struct config_command program;
     uint32_t program_memory_mib, program_timeout_ms;

@@ -21,6 +21,11 @@ double plan_weight_decay(const struct plan *p)
     return p->training.optimizer == OPTIMIZER_ADAMW ? PLAN_ADAMW_DECAY : 0;
 }
 
+bool plan_keeps_apart(const struct plan *p)
+{
+    return p->model.fusion == FUSION_CONCAT || p->model.fusion == FUSION_MAX;
+}
+
 bool plan_compresses(const struct plan *p)
 {
     return encoding_of(p)->compresses;
@@ -42,7 +47,7 @@ uint32_t plan_withstands(const struct plan *p)
 
 bool plan_shows_each(const struct plan *p)
 {
-    if (p->model.fusion == FUSION_CONCAT)
+    if (plan_keeps_apart(p))
         return true;
     if (!aggregation_of(p)->plaintext)
         return false;

@@ -33,11 +33,12 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 69,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 70,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
-enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
+/* MAX: of each coordinate the largest of all parties'. */
+enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT, FUSION_MAX };
 /* Each with its word in plans; its facts are in task.c. */
 #define PLAN_TASK_LIST(X)                                                                          \
     X(AUTO, auto)                                                                                  \
@@ -84,6 +85,9 @@ enum {
 #define PLAN_BETA_MAX 0.49
 enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */
 enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
+/* What stands for a party that drop has left out: nothing (the others' sum is scaled up, and the
+ * largest is one of theirs), or zeros. */
+enum plan_absent { ABSENT_IGNORE, ABSENT_ZERO };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
 enum plan_gradient_form { GRADIENT_FULL, GRADIENT_FACTORED };
 enum plan_gradient_type { GRADIENT_FLOAT32, GRADIENT_BFLOAT16, GRADIENT_INT8 };
@@ -176,6 +180,7 @@ struct plan {
             double x_max, w_max;     /* inputs lie in [-x_max, x_max], weights in [-w_max, w_max] */
         } fedvs;
         enum plan_straggler straggler;
+        enum plan_absent absent;
         uint32_t deadline_ms, patience_ms;
         struct {
             enum plan_gradient_form form;
@@ -236,6 +241,10 @@ struct plan {
 };
 
 enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACTIVATION_NONE };
+
+/* Does the server need each party's embedding by itself, since the fusion is of no sum: concat and
+ * max? */
+bool plan_keeps_apart(const struct plan *p);
 
 /* Is the encoding a compressor: no noise, no common grid, decoded one upload at a time? */
 bool plan_compresses(const struct plan *p);

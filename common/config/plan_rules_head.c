@@ -1,4 +1,6 @@
-/* plan_rules_head.c -- layers of the head that do not go together, or with what parties compute.
+/* plan_rules_head.c -- layers of the head that do not go together, or with what parties compute;
+ * and what the head is given in the place of who is absent.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/config/plan_rules_groups.h"
@@ -36,6 +38,17 @@ static bool head_factored(const struct plan *p)
            p->protocol.gradient.form == GRADIENT_FACTORED;
 }
 
+static bool absent_idle(const struct plan *p)
+{
+    return p->protocol.absent != ABSENT_IGNORE && p->protocol.straggler != STRAGGLER_DROP;
+}
+
+/* Its product is the gradient of what the first layer takes, which is no party's own. */
+static bool max_factored(const struct plan *p)
+{
+    return p->model.fusion == FUSION_MAX && p->protocol.gradient.form == GRADIENT_FACTORED;
+}
+
 static const struct plan_rule of_head[] = {
     {.broken = head_faulty,
      .key = "model.head",
@@ -53,5 +66,15 @@ static const struct plan_rule of_head[] = {
      .with = {"model.head"},
      .reason = "factored is of a first layer of units, and the head begins with something else: "
                "it needs full"},
+    {.broken = absent_idle,
+     .key = "protocol.absent",
+     .with = {"protocol.straggler"},
+     .reason = "has a meaning only with straggler drop: wait does without nobody, and async has "
+               "their last embeddings"},
+    {.broken = max_factored,
+     .key = "protocol.gradient.form",
+     .with = {"model.fusion"},
+     .reason = "with max each party's gradient is of the coordinates that it has the largest of, "
+               "which no product of two factors is: it needs full"},
 };
 const struct plan_rules plan_rules_head = PLAN_RULES(of_head);

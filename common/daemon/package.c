@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/config/plan_head.h"
 #include "common/config/task.h"
 #include "common/daemon/embedded.h"
 #include "common/daemon/package_text.h"
@@ -151,8 +152,7 @@ static enum status check_shape(const struct package *p, struct error *err)
 {
     const struct nn_spec *spec = &p->spec;
     const struct plan *plan = &p->plan;
-    const uint32_t fused =
-        plan->model.embedding * (plan->model.fusion == FUSION_CONCAT ? plan->shape.parties : 1);
+    const uint32_t fused = plan_head_inputs(plan);
     const bool head = p->role == PACKAGE_HEAD;
 
     if (spec->width[0] != (head ? fused : (uint32_t)p->cols) ||

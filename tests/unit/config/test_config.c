@@ -180,7 +180,9 @@ static void make_head_sense(struct plan *p)
     for (size_t i = 0; i < head->n; i++)
         if (head->item[i].word == LAYERS_BATCHNORM && p->protocol.local_view == VIEW_REFRESHED)
             head->item[i] = (struct config_layer){.word = LAYERS_RELU};
-    if (head->n > 0 && head->item[0].word != LAYERS_UNITS)
+    if (p->protocol.straggler != STRAGGLER_DROP)
+        p->protocol.absent = ABSENT_IGNORE;
+    if (p->model.fusion == FUSION_MAX || (head->n > 0 && head->item[0].word != LAYERS_UNITS))
         p->protocol.gradient.form = GRADIENT_FULL;
 }
 
@@ -193,7 +195,7 @@ static void make_local_sense(struct plan *p)
         p->protocol.local_view = VIEW_STALE;
         p->protocol.local_order = ORDER_PARALLEL;
     }
-    if (p->protocol.local_view == VIEW_STALE || p->model.fusion == FUSION_CONCAT)
+    if (p->protocol.local_view == VIEW_STALE || plan_keeps_apart(p))
         p->protocol.label_holders = 0;
     if (p->protocol.local_iterations == 1)
         p->protocol.proximal = 0;
@@ -210,7 +212,7 @@ static void make_local_sense(struct plan *p)
         p->training.step.epochs = p->training.schedule == SCHEDULE_STEP ? 1 : 0;
     if (!wait || !plan_compresses(p))
         p->protocol.error_feedback = false;
-    if (p->model.head.n > 0 || p->model.fusion == FUSION_CONCAT ||
+    if (p->model.head.n > 0 || plan_keeps_apart(p) ||
         p->protocol.gradient.form == GRADIENT_FACTORED)
         p->model.output = OUTPUT_LINEAR;
     if (!wait || p->protocol.local_view != VIEW_STALE ||

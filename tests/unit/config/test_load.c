@@ -73,7 +73,8 @@ static void test_a_rule_points_at_what_was_given(void **state)
 {
     (void)state;
     refuse(GOOD "model: {fusion: concat}\n",
-           ":9: model.fusion: under masks and from shares the server has only sums: concat needs "
+           ":9: model.fusion: under masks and from shares the server has only sums: concat and "
+           "max need "
            "aggregation clear");
     refuse(
         GOOD "training: {batch: 100}\nmodel: {embedding: 65536}\n"
@@ -197,7 +198,7 @@ static void test_a_combination_is_blamed_on_the_line_of_its_key(void **state)
            "training.stop.metric)");
     refuse_set("model.fusion=concat",
                "--set model.fusion=concat: under masks and from shares the server has only sums: "
-               "concat needs aggregation clear");
+               "concat and max need aggregation clear");
     refuse_set("protocol.straggler=async",
                "--set protocol.straggler=async: async takes each party's embedding as it arrives, "
                "which is no sum: it needs aggregation clear");

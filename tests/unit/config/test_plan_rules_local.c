@@ -224,7 +224,7 @@ static void test_side_by_side_all_hold_labels(void **state)
     p.model.fusion = FUSION_CONCAT;
     pass();
     p.protocol.label_holders = 1;
-    refuse("protocol.label_holders: with concat each party without labels");
+    refuse("protocol.label_holders: with concat or max each party without labels");
     p.model.fusion = FUSION_MEAN;
     pass();
 }
@@ -342,7 +342,7 @@ static void test_identity_has_one_value_per_output(void **state)
     p.model.fusion = FUSION_MEAN;
     pass();
     p.model.fusion = FUSION_CONCAT;
-    refuse("model.output: identity needs one value per output");
+    refuse("model.output: identity needs a sum for each output");
     p.model.output = OUTPUT_LINEAR;
     pass();
 }
