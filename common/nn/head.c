@@ -39,7 +39,8 @@ void nn_head_shape(struct nn_head *h, const struct plan *p)
         .spread = 1,
         .temperature = 1,
     };
-    h->absent = h->max && p->protocol.absent == ABSENT_IGNORE ? -FLT_MAX : 0;
+    h->zeros = p->protocol.absent == ABSENT_ZERO;
+    h->absent = h->max && !h->zeros ? -FLT_MAX : 0;
     h->inputs = h->concat ? h->parties * h->width : h->width;
     CHECK(!h->fixed || (p->model.head.n == 0 && h->inputs == h->outputs));
 }

@@ -2,21 +2,17 @@
  * embeddings get.
  *
  *   fused   rows x P: the sum of the members' embeddings, or its M-th part (mean); under concat
- *           and max rows x (M P), party m at columns m P .. m P + P - 1
- *   max     takes of each coordinate the largest of the parties', and gives the gradient to the
- *           party that had it, of several to the first
+ *           and max rows x (M P), party m at columns m P .. m P + P - 1.  max goes on with the
+ *           largest of each coordinate, whose gradient is the party's, of several the first's
  *   logits  rows x outputs: the layers of model.head, then one linear layer
  *
  * It is the server's, and that of parties that hold labels and refresh their own block
  * (protocol.local_view: refreshed): with the same numbers in, both get the same bits out.
- *
  * model.output: identity has no layers: the logits are the fused embeddings themselves (FedBCD,
  * equation (2)), so there is nothing to train, send down, keep or export.
- *
- * Under training.party_dropout each party has a stand-in, P values that the head learns: they are
- * put in the place of a party that is left out of a round or a prediction, and has uploaded zeros
- * (after LASER-VFL, arXiv 2410.22564).  They are the net's table, parties x P, zeros at first.
- *
+ * Under training.party_dropout each party has a stand-in, P values that the head learns, for when
+ * it is left out of a round or a prediction, and has uploaded zeros (after LASER-VFL, arXiv
+ * 2410.22564).  They are the net's table, parties x P, zeros at first.
  * Nothing here allocates after init.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,6 +35,7 @@ struct nn_head {
     uint32_t width;    /* P */
     bool concat, mean; /* concat: parties are apart, of max, too */
     bool max;
+    bool zeros; /* protocol.absent: zero */
     /* What stands in the columns of a party that a round has done without (protocol.absent): 0, or
      * less than any embedding, which is never the largest. */
     float absent;

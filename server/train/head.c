@@ -28,8 +28,7 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     enum status s;
 
     nn_head_shape(&shape, p);
-    *h = (struct server_head){.apart = shape.concat && p->protocol.local_view == VIEW_STALE,
-                              .absent_zero = p->protocol.absent == ABSENT_ZERO};
+    *h = (struct server_head){.apart = shape.concat && p->protocol.local_view == VIEW_STALE};
     down_of(&h->down, p);
     values = (size_t)rows_max * shape.inputs;
     filled = p->training.party_dropout > 0 ? values : 0;
@@ -72,7 +71,7 @@ void server_head_deinit(struct server_head *h)
 
 void server_head_members(struct server_head *h, uint32_t members)
 {
-    if (!h->top.concat && !h->absent_zero)
+    if (!h->top.concat && !h->top.zeros)
         h->top.parties = members;
 }
 

@@ -17,12 +17,11 @@ struct server_head {
     struct arena arena;
     struct nn_head top;
     struct down down;
-    bool apart; /* concat or max under a stale view: each party is sent a gradient of its own */
-    bool absent_zero; /* protocol.absent */
-    float *fused;     /* rows_max x inputs */
-    float *filled;    /* the same with stand-ins in it; NULL without training.party_dropout */
-    float *target;    /* rows_max x top.targets */
-    float *prob;      /* rows_max x outputs */
+    bool apart;    /* concat or max under a stale view: each party is sent a gradient of its own */
+    float *fused;  /* rows_max x inputs */
+    float *filled; /* the same with stand-ins in it; NULL without training.party_dropout */
+    float *target; /* rows_max x top.targets */
+    float *prob;   /* rows_max x outputs */
     /* d loss / d sum, in its form (common/compress/gradient.h); apart: one for each party. */
     float *values;
     uint32_t *blob;   /* what goes down (common/compress/down.h): down_words(), apart: for each */

@@ -13,6 +13,7 @@
 #include "common/config/plan_matrix.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/page.h"
+#include "tests/unit/config/head_draw.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,24 +96,6 @@ static void draw_list(const struct key *k, char *field)
     }
 }
 
-/* Of a bottom, one of a name; of a head, whatever it may list. */
-static void draw_layers(const struct key *k, struct config_layers *l)
-{
-    static const struct config_layer may[] = {
-        {LAYERS_UNITS, {65536}}, {LAYERS_UNITS, {1}},     {LAYERS_UNITS, {12}},
-        {LAYERS_GROUPNORM, {1}}, {LAYERS_BATCHNORM, {0}}, {LAYERS_RELU, {0}},
-        {LAYERS_TANH, {0}},      {LAYERS_SIGMOID, {0}},   {LAYERS_FLATTEN, {0}},
-    };
-
-    if (strcmp(k->path, "model.head") != 0) {
-        layers_of_preset(l, 1 + draw(PRESETS - 1));
-        return;
-    }
-    *l = (struct config_layers){.n = draw((uint32_t)k->hi + 1)};
-    for (size_t i = 0; i < l->n; i++)
-        l->item[i] = may[draw(sizeof may / sizeof *may)];
-}
-
 /* Any value the type allows, written into the field without passing through text. */
 static void draw_field(const struct key *k, char *field)
 {
@@ -147,7 +130,7 @@ static void draw_field(const struct key *k, char *field)
     case KEY_NAMES:
     case KEY_COMMAND:
     case KEY_SET: draw_list(k, field); break;
-    case KEY_LAYERS: draw_layers(k, (void *)field); break;
+    case KEY_LAYERS: head_draw(k, (void *)field, draw); break;
     case KEY_DELAY: {
         struct config_inject *inject = (struct config_inject *)field;
 
@@ -172,20 +155,6 @@ static void write_printed(const char *name, struct buf *out)
     scratch_write(name, out->data, out->len);
 }
 
-/* Groups of which there are as many as there may be of anything do with any width. */
-static void make_head_sense(struct plan *p)
-{
-    struct config_layers *head = &p->model.head;
-
-    for (size_t i = 0; i < head->n; i++)
-        if (head->item[i].word == LAYERS_BATCHNORM && p->protocol.local_view == VIEW_REFRESHED)
-            head->item[i] = (struct config_layer){.word = LAYERS_RELU};
-    if (p->protocol.straggler != STRAGGLER_DROP)
-        p->protocol.absent = ABSENT_IGNORE;
-    if (p->model.fusion == FUSION_MAX || (head->n > 0 && head->item[0].word != LAYERS_UNITS))
-        p->protocol.gradient.form = GRADIENT_FULL;
-}
-
 /* Local steps, compressors and a model without a head, as far as they go with the straggler. */
 static void make_local_sense(struct plan *p)
 {
@@ -199,7 +168,7 @@ static void make_local_sense(struct plan *p)
         p->protocol.label_holders = 0;
     if (p->protocol.local_iterations == 1)
         p->protocol.proximal = 0;
-    make_head_sense(p);
+    head_make_sense(p);
     if (!plan_head_lists(p, LAYERS_UNITS) || p->protocol.local_view == VIEW_REFRESHED)
         p->model.head_dropout = 0;
     if (p->training.learning_rate * p->protocol.proximal > 1)
