@@ -224,6 +224,10 @@ void chaos_variant(struct chaos *c, uint32_t variant)
     draw_protocol(c, &d);
     draw_training(c, &d);
     draw_views(c, &d);
+    if (one_in(&d, 3))
+        set(c, "model.head=%s",
+            has(c, "protocol.local_view=refreshed") ? "[4,residual,4,tanh,add]"
+                                                    : "[3,batchnorm,relu]");
     for (size_t i = 0; i < c->sets_n; i++)
         c->options.sets[i] = c->set[i];
 }
