@@ -149,6 +149,49 @@ static void test_a_factored_gradient_wants_units_first(void **state)
     pass();
 }
 
+static void test_what_is_absent_is_said_where_it_has_to_be(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    p.protocol.straggler = STRAGGLER_DROP;
+    for (int f = FUSION_SUM; f <= FUSION_MAX; f++) {
+        p.model.fusion = (enum plan_fusion)f;
+        p.protocol.absent = ABSENT_ZERO;
+        pass();
+        p.protocol.absent = ABSENT_IGNORE;
+        if (f == FUSION_CONCAT)
+            refuse("protocol.straggler: with concat each party has its own inputs of the head");
+        else
+            pass();
+    }
+    p.protocol.absent = ABSENT_ZERO;
+    p.protocol.straggler = STRAGGLER_ASYNC;
+    refuse("protocol.absent: has a meaning only with straggler drop");
+    p.protocol.straggler = STRAGGLER_WAIT;
+    refuse("protocol.absent: has a meaning only with straggler drop");
+}
+
+static void test_the_largest_is_of_embeddings_one_by_one(void **state)
+{
+    (void)state;
+    start();
+    p.model.fusion = FUSION_MAX;
+    for (size_t i = 0; i < HIDDEN_N; i++) {
+        p.protocol.aggregation = HIDDEN[i];
+        refuse("model.fusion: under masks and from shares the server has only sums");
+    }
+    p.protocol.aggregation = AGGREGATION_CLEAR;
+    pass();
+    assert_true(plan_shows_each(&p));
+    p.protocol.gradient.form = GRADIENT_FACTORED;
+    refuse("protocol.gradient.form: with max each party's gradient");
+    p.protocol.gradient.form = GRADIENT_FULL;
+    p.model.output = OUTPUT_IDENTITY;
+    p.model.embedding = 2;
+    refuse("model.output: identity needs a sum for each output");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +200,8 @@ int main(void)
         cmocka_unit_test(test_a_width_that_is_not_known_yet_refuses_nothing),
         cmocka_unit_test(test_parties_that_compute_the_loss_have_no_batch_norm),
         cmocka_unit_test(test_a_factored_gradient_wants_units_first),
+        cmocka_unit_test(test_what_is_absent_is_said_where_it_has_to_be),
+        cmocka_unit_test(test_the_largest_is_of_embeddings_one_by_one),
     };
 
     return cmocka_run_group_tests_name("plan_head", tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void test_what_compresses_takes_every_fusion_and_straggler_of_clear(void 
     for (int e = ENCODING_SCALAR; e <= ENCODING_TOPK; e++) {
         clear();
         p.protocol.encoding = (enum plan_encoding)e;
-        for (int f = FUSION_SUM; f <= FUSION_CONCAT; f++) {
+        for (int f = FUSION_SUM; f <= FUSION_MAX; f++) {
             p.model.fusion = (enum plan_fusion)f;
             p.protocol.straggler = STRAGGLER_WAIT;
             pass();
@@ -269,7 +269,7 @@ static void test_sequential_waits(void **state)
 static void test_sequential_takes_both_views_and_every_fusion(void **state)
 {
     (void)state;
-    for (int f = FUSION_SUM; f <= FUSION_CONCAT; f++) {
+    for (int f = FUSION_SUM; f <= FUSION_MAX; f++) {
         clear();
         p.protocol.local_order = ORDER_SEQUENTIAL;
         p.protocol.local_iterations = 5;
