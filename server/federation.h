@@ -171,6 +171,7 @@ struct server_past {
 struct server_audience {
     uint8_t list[SERVER_SENDS_MAX][WIRE_MEMBERS_MAX];
     size_t n;
+    uint8_t alone[WIRE_MEMBERS_MAX]; /* each by itself: alone[i] is i, once something went to it */
 };
 
 struct server_counts {

@@ -79,7 +79,8 @@ struct action *server_send_one(struct server_federation *f, struct actions *a, u
     struct action *send = actions_add(a, ACTION_SEND);
 
     send->msg.kind = kind;
-    send->to = &f->set.member[f->peer[peer].member];
+    f->audience.alone[peer] = (uint8_t)peer; /* the set may be another one when it is sent */
+    send->to = &f->audience.alone[peer];
     send->to_n = 1;
     return send;
 }

@@ -500,7 +500,7 @@ enum status server_inputs_print(const struct server_inputs *in, struct buf *out)
     const struct plan *p = &in->config.plan;
     const uint32_t values = p->training.batch * p->model.embedding;
     struct secagg_shape shape = {.parties = p->shape.parties,
-                                 .concat = p->model.fusion == FUSION_CONCAT,
+                                 .concat = plan_keeps_apart(p),
                                  .values_max = values,
                                  .segments = p->protocol.coded.segments,
                                  .privacy = p->protocol.coded.privacy};

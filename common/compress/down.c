@@ -6,6 +6,7 @@
 #include "common/base/bits.h"
 #include "common/base/check.h"
 #include "common/config/encoding.h"
+#include "common/config/plan_head.h"
 
 enum { WORD = 4 };
 
@@ -39,7 +40,7 @@ void down_of(struct down *d, const struct plan *p)
         return;
     d->head_params = plan_head_params(p);
     d->with_head = d->head_params > 0;
-    if (d->compressed || p->model.fusion == FUSION_CONCAT)
+    if (d->compressed || plan_keeps_apart(p))
         d->shown = DOWN_SHOWN_PAYLOADS;
     else
         d->shown = d->sum_bits > 0 ? DOWN_SHOWN_SUMS : DOWN_SHOWN_FLOATS;

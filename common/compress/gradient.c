@@ -3,6 +3,8 @@
  */
 #include "common/compress/gradient.h"
 
+#include "common/config/plan_head.h"
+
 #include <math.h>
 #include <string.h>
 

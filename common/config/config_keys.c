@@ -364,7 +364,7 @@ static const struct key party_keys[] = {
              "convolutions, each followed by a pool, and a hidden layer; lstm: one of 64 units; "
              "resnet18: eight residual blocks, for pictures of 32 x 32, with group normalisation; "
              "resnet18_batchnorm: with batch normalisation."},
-    {"model.layers", KEY_LAYERS, PARTY(layers), .fallback = "[64]",
+    {"model.layers", KEY_LAYERS, PARTY(layers), .hi = LAYERS_ITEMS_MAX, .fallback = "[64]",
      .help = "This party's bottom, before its last layer, which is linear to model.embedding "
              "values: hidden widths as [64, 64], or layers as [{conv2d: {out: 16, kernel: 3, "
              "padding: 1}}, relu, {maxpool: 2}, flatten, 64] (docs/models.md lists them); [] is "

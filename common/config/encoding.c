@@ -140,7 +140,7 @@ static bool coded_fixed_too_large(const struct plan *p)
 static bool fixed_sum_too_large(const struct plan *p)
 {
     return p->protocol.encoding == ENCODING_FIXED && !aggregation_of(p)->polynomial &&
-           p->model.fusion != FUSION_CONCAT &&
+           !plan_keeps_apart(p) &&
            ((uint64_t)1 << p->protocol.fixed.bits) * p->shape.parties > RULES_SUM_MAX;
 }
 

@@ -33,7 +33,7 @@ enum key_type {
     KEY_TEXT,      /* char[CONFIG_COLUMN_MAX]: printable UTF-8, as in a cell of a table */
     KEY_SHA256,    /* char[65]: 64 lowercase hex digits */
     KEY_WIDTHS,    /* struct plan_widths, each width in [lo, hi] */
-    KEY_LAYERS,    /* struct config_layers */
+    KEY_LAYERS,    /* struct config_layers of at most hi items */
     KEY_NAMES,     /* struct config_names */
     KEY_COMMAND,   /* struct config_command */
     KEY_SET,       /* bool[number of choices] */

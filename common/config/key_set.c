@@ -307,13 +307,14 @@ static bool set_widths(const struct key *k, const struct key_value *v, struct pl
     return true;
 }
 
-static bool set_layers(const struct key_value *v, struct config_layers *out,
+static bool set_layers(const struct key *k, const struct key_value *v, struct config_layers *out,
                        struct key_set_fault *f)
 {
     struct config_layers layers = {.n = v->n};
+    const int most = (int)k->hi;
 
-    if (v->n > LAYERS_ITEMS_MAX)
-        return refuse(f, "a list of at most %d layers", LAYERS_ITEMS_MAX);
+    if (v->n > (size_t)most)
+        return refuse(f, "a list of at most %d layers", most);
     for (size_t i = 0; i < v->n; i++) {
         f->line = v->item[i].line;
         if (!layers_read(&layers.item[i], &v->item[i], f->want, sizeof f->want))
@@ -446,7 +447,7 @@ bool key_set(const struct key *k, void *field, const struct key_value *v, const 
     case KEY_TEXT: return set_text(item, field, f);
     case KEY_SHA256: return set_sha256(item, field, f);
     case KEY_WIDTHS: return set_widths(k, v, field, f);
-    case KEY_LAYERS: return set_layers(v, field, f);
+    case KEY_LAYERS: return set_layers(k, v, field, f);
     case KEY_NAMES: return set_names(v, field, f);
     case KEY_COMMAND: return set_command(v, dir, field, f);
     case KEY_SET: return set_set(k, v, field, f);

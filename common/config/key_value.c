@@ -84,6 +84,36 @@ bool key_value_read(struct key_value *v, const struct tree *t, int *line, const 
     return true;
 }
 
+/* `{name: {a: 1, b: 2}}` as "name a=1 b=2". */
+static bool add_braces(struct key_value *v, const char *text, size_t n)
+{
+    char plain[KEY_VALUE_MAP_MAX];
+    size_t used = 0;
+    bool inner = false;
+
+    if (n < 5 || n >= sizeof plain || memcmp(text + n - 2, "}}", 2) != 0)
+        return false;
+    for (size_t i = 1; i < n - 2; i++) {
+        const char c = text[i];
+
+        if (!inner && strncmp(text + i, ": {", 3) == 0) {
+            inner = true;
+            plain[used++] = ' ';
+            i += 2;
+        } else if (inner && (strncmp(text + i, ": ", 2) == 0 || strncmp(text + i, ", ", 2) == 0)) {
+            plain[used++] = c == ':' ? '=' : ' ';
+            i++;
+        } else if (c == 0 || strchr(" ={}:,", c) != NULL)
+            return false;
+        else
+            plain[used++] = c;
+    }
+    if (!inner || !key_value_add(v, plain, used, false, 0))
+        return false;
+    v->item[v->n - 1].map = true;
+    return true;
+}
+
 static bool add_trimmed(struct key_value *v, const char *text, size_t n)
 {
     while (n > 0 && text[0] == ' ') {
@@ -92,7 +122,24 @@ static bool add_trimmed(struct key_value *v, const char *text, size_t n)
     }
     while (n > 0 && text[n - 1] == ' ')
         n--;
-    return key_value_add(v, text, n, false, 0);
+    return v->list && n > 0 && text[0] == '{' ? add_braces(v, text, n)
+                                              : key_value_add(v, text, n, false, 0);
+}
+
+/* The comma behind an item, outside of braces; NULL: there is none. */
+static const char *comma_of(const char *text, const char *end)
+{
+    size_t depth = 0;
+
+    for (; text < end; text++) {
+        if (*text == ',' && depth == 0)
+            return text;
+        if (*text == '{')
+            depth++;
+        else if (*text == '}' && depth > 0)
+            depth--;
+    }
+    return NULL;
 }
 
 bool key_value_split(struct key_value *v, const char *text, size_t n)
@@ -107,7 +154,7 @@ bool key_value_split(struct key_value *v, const char *text, size_t n)
     if (text == end)
         return true;
     for (;;) {
-        const char *comma = memchr(text, ',', (size_t)(end - text));
+        const char *comma = comma_of(text, end);
 
         if (!add_trimmed(v, text, (size_t)((comma == NULL ? end : comma) - text)))
             return false;

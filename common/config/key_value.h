@@ -34,8 +34,9 @@ bool key_value_add(struct key_value *v, const char *text, size_t n, bool quoted,
 /* A scalar, or a list of scalars and of maps as above, of a file or grid; false with the line and
  * why it is neither. */
 bool key_value_read(struct key_value *v, const struct tree *t, int *line, const char **reason);
-/* `[a,b]` becomes a list, anything else one scalar; blanks around items do not count.  false as
- * above. */
+/* `[a,b]` becomes a list, anything else one scalar; blanks around items do not count.  An item
+ * `{name: {a: 1, b: 2}}`, in just this spelling, is a map.  false as above, or for braces around
+ * anything else. */
 bool key_value_split(struct key_value *v, const char *text, size_t n);
 /* The value as a person recognises it in a message: shortened to fit size (> 4), everything but
  * printable ASCII replaced. */

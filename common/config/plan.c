@@ -14,33 +14,16 @@
 
 #include <string.h>
 
-uint32_t plan_head_width(const struct plan *p)
-{
-    return p->model.head.n > 0 ? p->model.head.width[0] : p->shape.outputs;
-}
-
-size_t plan_head_params(const struct plan *p)
-{
-    const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
-    uint64_t in = p->model.embedding * concat, params = 0;
-
-    if (p->model.output == OUTPUT_IDENTITY)
-        return 0;
-    for (size_t i = 0; i < p->model.head.n; i++) {
-        params += (in + 1) * p->model.head.width[i];
-        in = p->model.head.width[i];
-    }
-    params += (in + 1) * task_outputs(p);
-    if (p->training.party_dropout > 0) /* a stand-in for each party */
-        params += (uint64_t)p->shape.parties * p->model.embedding;
-    return params;
-}
-
 double plan_weight_decay(const struct plan *p)
 {
     if (p->training.weight_decay_given)
         return p->training.weight_decay;
     return p->training.optimizer == OPTIMIZER_ADAMW ? PLAN_ADAMW_DECAY : 0;
+}
+
+bool plan_keeps_apart(const struct plan *p)
+{
+    return p->model.fusion == FUSION_CONCAT || p->model.fusion == FUSION_MAX;
 }
 
 bool plan_compresses(const struct plan *p)
@@ -64,7 +47,7 @@ uint32_t plan_withstands(const struct plan *p)
 
 bool plan_shows_each(const struct plan *p)
 {
-    if (p->model.fusion == FUSION_CONCAT)
+    if (plan_keeps_apart(p))
         return true;
     if (!aggregation_of(p)->plaintext)
         return false;

@@ -11,31 +11,34 @@
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
+#include "common/config/layers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    PLAN_LAYERS_MAX = 8,    /* hidden layers of a head or a bottom */
-    PLAN_RUN_NAME_MAX = 40, /* characters of a run's name, */
-    PLAN_RUN_DIGITS = 16,   /* which begins with as many of its plan's digest */
-    PLAN_FROM_MAX = 128,    /* CONFIG_COLUMN_MAX */
-    PLAN_TEXT_MAX = 8192,   /* bytes of a plan's text */
-    PLAN_PARTIES_MAX = 256, /* threats E7 */
-    PLAN_TRIALS_MAX = 1024, /* b */
-    PLAN_ADAMW_DECAY = 1,   /* what adamw takes where weight_decay is not given */
-    PLAN_WIDTH_MAX = 65536, /* P, hidden widths, batch rows */
+    PLAN_LAYERS_MAX = 8,      /* numbers of a list such as data.shape */
+    PLAN_HEAD_ITEMS_MAX = 32, /* layers that a head lists */
+    PLAN_RUN_NAME_MAX = 40,   /* characters of a run's name, */
+    PLAN_RUN_DIGITS = 16,     /* which begins with as many of its plan's digest */
+    PLAN_FROM_MAX = 128,      /* CONFIG_COLUMN_MAX */
+    PLAN_TEXT_MAX = 8192,     /* bytes of a plan's text */
+    PLAN_PARTIES_MAX = 256,   /* threats E7 */
+    PLAN_TRIALS_MAX = 1024,   /* b */
+    PLAN_ADAMW_DECAY = 1,     /* what adamw takes where weight_decay is not given */
+    PLAN_WIDTH_MAX = 65536,   /* P, hidden widths, batch rows */
     PLAN_CLASSES_MAX = 4096,
     PLAN_ROWS_MAX = 100000000,      /* of a label file */
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 69,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 70,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
-enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT };
+/* MAX: of each coordinate the largest of all parties'. */
+enum plan_fusion { FUSION_SUM, FUSION_MEAN, FUSION_CONCAT, FUSION_MAX };
 /* Each with its word in plans; its facts are in task.c. */
 #define PLAN_TASK_LIST(X)                                                                          \
     X(AUTO, auto)                                                                                  \
@@ -82,6 +85,9 @@ enum {
 #define PLAN_BETA_MAX 0.49
 enum plan_prime { PRIME_AUTO, PRIME_31, PRIME_61 }; /* 2^31 - 1, 2^61 - 1 */
 enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
+/* What stands for a party that drop has left out: nothing (the others' sum is scaled up, and the
+ * largest is one of theirs), or zeros. */
+enum plan_absent { ABSENT_IGNORE, ABSENT_ZERO };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
 enum plan_gradient_form { GRADIENT_FULL, GRADIENT_FACTORED };
 enum plan_gradient_type { GRADIENT_FLOAT32, GRADIENT_BFLOAT16, GRADIENT_INT8 };
@@ -133,10 +139,10 @@ struct plan {
     struct {
         uint32_t embedding; /* P */
         enum plan_fusion fusion;
-        struct plan_widths head;  /* hidden widths; empty: one linear layer */
-        uint32_t head_activation; /* enum plan_activation */
-        double head_dropout;      /* of each hidden unit in a step of training */
-        enum plan_output output;  /* identity: the fused embeddings are the outputs, no weights */
+        struct config_layers head; /* before the last, linear one */
+        uint32_t head_activation;  /* enum plan_activation */
+        double head_dropout;       /* of each hidden unit in a step of training */
+        enum plan_output output;   /* identity: the fused embeddings are the outputs, no weights */
         enum plan_task task;
         enum plan_binary_loss binary_loss;
         enum plan_init init;
@@ -174,6 +180,7 @@ struct plan {
             double x_max, w_max;     /* inputs lie in [-x_max, x_max], weights in [-w_max, w_max] */
         } fedvs;
         enum plan_straggler straggler;
+        enum plan_absent absent;
         uint32_t deadline_ms, patience_ms;
         struct {
             enum plan_gradient_form form;
@@ -235,14 +242,12 @@ struct plan {
 
 enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACTIVATION_NONE };
 
-/* Columns of the head's first layer: the rank of a gradient, at most (k of factored). */
-uint32_t plan_head_width(const struct plan *p);
+/* Does the server need each party's embedding by itself, since the fusion is of no sum: concat and
+ * max? */
+bool plan_keeps_apart(const struct plan *p);
 
 /* Is the encoding a compressor: no noise, no common grid, decoded one upload at a time? */
 bool plan_compresses(const struct plan *p);
-
-/* What the head has to train, in floats: weights and biases of all layers; 0 for identity. */
-size_t plan_head_params(const struct plan *p);
 
 /* The largest code of one party: b, or 2^bits - 1; 0 where embeddings are no integers. */
 uint32_t plan_value_max(const struct plan *p);

@@ -15,7 +15,7 @@
 
 #define AT(member) offsetof(struct plan, member)
 
-static const char *const fusions[] = {"sum", "mean", "concat", NULL};
+static const char *const fusions[] = {"sum", "mean", "concat", "max", NULL};
 static const char *const activations[] = {"relu", "tanh", "sigmoid", "none", NULL};
 static const char *const outputs[] = {"linear", "identity", NULL};
 static const char *const binary_losses[] = {"softmax", "sigmoid", NULL};
@@ -23,6 +23,7 @@ static const char *const inits[] = {"glorot", "he", "torch", NULL};
 static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
+static const char *const absents[] = {"ignore", "zero", NULL};
 static const char *const forms[] = {"full", "factored", NULL};
 static const char *const gradient_types[] = {"float32", "bfloat16", "int8", NULL};
 static const char *const views[] = {"stale", "refreshed", NULL};
@@ -45,12 +46,15 @@ const struct key plan_keys[PLAN_KEYS_N] = {
      .fallback = "16", .help = "P, the width of each party's embedding."},
     {"model.fusion", KEY_CHOICE, AT(model.fusion), .choices = fusions, .fallback = "sum",
      .help = "What the head sees of the parties' embeddings: their sum, their mean, or (clear "
-             "only) all of "
-             "them side by side."},
-    {"model.head", KEY_WIDTHS, AT(model.head), .lo = 1, .hi = PLAN_WIDTH_MAX, .fallback = "[]",
-     .help = "Hidden widths of the head; [] is one linear layer."},
+             "only) all of them side by side, or of each coordinate the largest (max), whose "
+             "gradient goes to the party that has it, of several to the first."},
+    {"model.head", KEY_LAYERS, AT(model.head), .hi = PLAN_HEAD_ITEMS_MAX, .fallback = "[]",
+     .help = "The head before its last, linear layer: hidden widths as [64, 64], or layers as [64, "
+             "batchnorm, relu] (docs/models.md); [] is one linear layer."},
     {"model.head_activation", KEY_CHOICE, AT(model.head_activation), .choices = activations,
-     .fallback = "relu", .help = "Activation after each hidden layer of the head."},
+     .fallback = "relu",
+     .help = "Activation after each hidden layer that model.head says by a "
+             "number alone."},
     {"model.head_dropout", KEY_REAL, AT(model.head_dropout), .lo = 0, .hi = 0.9, .fallback = "0",
      .help = "In training each value behind a hidden layer of the head is left out with this "
              "probability, by the public schedule, and the others count 1 / (1 - p) times; "
@@ -170,6 +174,11 @@ const struct key plan_keys[PLAN_KEYS_N] = {
              "on without it; in clear the round counts, as the sum over those present, rescaled "
              "(Ignore).  async: the server takes a step at each arrival with the latest embedding "
              "of every party (VAFL); clear only."},
+    {"protocol.absent", KEY_CHOICE, AT(protocol.absent), .choices = absents, .fallback = "ignore",
+     .help = "What stands for a party that straggler drop does without.  ignore: nothing; in clear "
+             "the sum of the others counts M / present times, and max is the largest of theirs.  "
+             "zero: zeros, and the others count once; for concat this has to be said.  (Its last "
+             "embedding of a row stands for it under straggler async.)"},
     {"protocol.deadline_ms", KEY_U32, AT(protocol.deadline_ms), .lo = 10, .hi = 3600000,
      .fallback = "5000",
      .help = "Milliseconds from the opening of a round until the missing are dropped; "

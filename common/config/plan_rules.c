@@ -10,7 +10,7 @@ static const struct plan_rules *const groups[] = {
     &plan_rules_sums,  &plan_rules_products, &plan_rules_arrivals, &plan_rules_local,
     &plan_rules_once,  &plan_rules_dropout,  &plan_rules_feedback, &plan_rules_identity,
     &plan_rules_sizes, &encoding_rules,      &plan_noise_rules,    &plan_rules_task,
-    &plan_rules_best,  &plan_rules_rate,
+    &plan_rules_best,  &plan_rules_rate,     &plan_rules_head,
 };
 
 const struct plan_rule *plan_rules_at(size_t i)

@@ -9,6 +9,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
+#include "common/config/plan_head.h"
 
 static bool drops(const struct plan *p)
 {
@@ -53,7 +54,7 @@ static bool dropout_identity(const struct plan *p)
 
 static bool head_dropout_layers(const struct plan *p)
 {
-    return p->model.head_dropout > 0 && p->model.head.n == 0;
+    return p->model.head_dropout > 0 && !plan_head_lists(p, LAYERS_UNITS);
 }
 
 static bool head_dropout_view(const struct plan *p)

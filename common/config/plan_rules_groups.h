@@ -26,6 +26,7 @@ extern const struct plan_rules plan_rules_once;     /* one release of a record *
 extern const struct plan_rules plan_rules_dropout;  /* steps without some parties or units */
 extern const struct plan_rules plan_rules_feedback; /* what compression took */
 extern const struct plan_rules plan_rules_identity; /* no head */
+extern const struct plan_rules plan_rules_head;     /* its layers */
 extern const struct plan_rules plan_rules_sizes;    /* of sets, rounds and heads */
 extern const struct plan_rules encoding_rules;      /* each encoding's own (encoding.c) */
 extern const struct plan_rules plan_noise_rules;    /* gaussian (plan_noise.c) */

@@ -29,7 +29,7 @@ static bool holders_idle(const struct plan *p)
 
 static bool holders_concat(const struct plan *p)
 {
-    return p->protocol.label_holders > 0 && refreshed(p) && p->model.fusion == FUSION_CONCAT;
+    return p->protocol.label_holders > 0 && refreshed(p) && plan_keeps_apart(p);
 }
 
 static bool holders_too_many(const struct plan *p)
@@ -93,8 +93,9 @@ static const struct plan_rule rules[] = {
     {.broken = holders_concat,
      .key = "protocol.label_holders",
      .with = {"model.fusion", "protocol.local_view"},
-     .reason = "with concat each party without labels would need a gradient of its own: it needs "
-               "0, labels at all parties"},
+     .reason =
+         "with concat or max each party without labels would need a gradient of its own: it needs "
+         "0, labels at all parties"},
     {.broken = holders_too_many,
      .key = "protocol.label_holders",
      .reason = "there are not so many parties",

@@ -36,8 +36,7 @@ static void rows_numbers(const struct plan *p, char *out, size_t size)
 
 static bool concat_too_wide(const struct plan *p)
 {
-    return p->model.fusion == FUSION_CONCAT &&
-           (uint64_t)p->model.embedding * p->shape.parties > PLAN_WIDTH_MAX;
+    return plan_keeps_apart(p) && (uint64_t)p->model.embedding * p->shape.parties > PLAN_WIDTH_MAX;
 }
 
 static const struct plan_rule rules[] = {
@@ -60,6 +59,6 @@ static const struct plan_rule rules[] = {
     {.broken = concat_too_wide,
      .key = "model.embedding",
      .with = {"model.fusion"},
-     .reason = "embedding times parties must stay within 65536 inputs of the head with concat"},
+     .reason = "embedding times parties must stay within 65536 values a row with concat or max"},
 };
 const struct plan_rules plan_rules_sizes = PLAN_RULES(rules);

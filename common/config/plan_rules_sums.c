@@ -23,7 +23,7 @@ static bool hidden_float(const struct plan *p)
 
 static bool hidden_concat(const struct plan *p)
 {
-    return hidden(p) && p->model.fusion == FUSION_CONCAT;
+    return hidden(p) && plan_keeps_apart(p);
 }
 
 static bool fedvs(const struct plan *p)
@@ -46,7 +46,8 @@ static bool hidden_async(const struct plan *p)
 
 static bool concat_drop(const struct plan *p)
 {
-    return p->model.fusion == FUSION_CONCAT && p->protocol.straggler == STRAGGLER_DROP;
+    return p->model.fusion == FUSION_CONCAT && p->protocol.straggler == STRAGGLER_DROP &&
+           p->protocol.absent == ABSENT_IGNORE;
 }
 
 static const struct plan_rule of_sums[] = {
@@ -58,8 +59,8 @@ static const struct plan_rule of_sums[] = {
     {.broken = hidden_concat,
      .key = "model.fusion",
      .with = {"protocol.aggregation"},
-     .reason =
-         "under masks and from shares the server has only sums: concat needs aggregation clear"},
+     .reason = "under masks and from shares the server has only sums: concat and max need "
+               "aggregation clear"},
     {.broken = hidden_fixed_drop,
      .key = "protocol.straggler",
      .with = {"protocol.encoding", "protocol.aggregation"},
@@ -67,9 +68,10 @@ static const struct plan_rule of_sums[] = {
                "with aggregation masked or coded it needs straggler wait"},
     {.broken = concat_drop,
      .key = "protocol.straggler",
-     .with = {"model.fusion"},
-     .reason = "with concat each party has its own inputs of the head, so nobody can be dropped: "
-               "it needs straggler wait"},
+     .with = {"model.fusion", "protocol.absent"},
+     .reason =
+         "with concat each party has its own inputs of the head, which nobody's stand in for: "
+         "it needs straggler wait, or protocol.absent zero, by which they are zeros"},
     {.broken = hidden_async,
      .key = "protocol.straggler",
      .with = {"protocol.aggregation"},

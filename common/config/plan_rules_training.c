@@ -35,9 +35,9 @@ static bool once_local(const struct plan *p)
 static bool once_too_large(const struct plan *p)
 {
     const uint64_t rows = (uint64_t)p->shape.train_rows + p->shape.test_rows;
-    const uint64_t concat = p->model.fusion == FUSION_CONCAT ? p->shape.parties : 1;
+    const uint64_t apart = plan_keeps_apart(p) ? p->shape.parties : 1;
 
-    return once(p) && rows * p->model.embedding * concat > PLAN_KEPT_VALUES_MAX / 2;
+    return once(p) && rows * p->model.embedding * apart > PLAN_KEPT_VALUES_MAX / 2;
 }
 
 static bool once_again(const struct plan *p)
@@ -179,7 +179,7 @@ static bool identity_layers(const struct plan *p)
 
 static bool identity_concat(const struct plan *p)
 {
-    return identity(p) && p->model.fusion == FUSION_CONCAT;
+    return identity(p) && plan_keeps_apart(p);
 }
 
 /* The outputs as far as they are known before the labels are: 0 where they are not. */
@@ -218,7 +218,8 @@ static const struct plan_rule of_identity[] = {
      .key = "model.output",
      .with = {"model.fusion"},
      .reason =
-         "identity needs one value per output, not the parties' side by side: fusion sum or mean"},
+         "identity needs a sum for each output, not the parties' side by side, or the largest of "
+         "them: fusion sum or mean"},
     {.broken = identity_width,
      .key = "model.embedding",
      .with = {"model.output", "model.task", "model.binary_loss"},

@@ -48,7 +48,7 @@ static void describe(const struct key *k, char *out, size_t size)
         snprintf(out, size, "list of %s whole numbers %s", k->items != NULL ? k->items : "up to 8",
                  range);
         return;
-    case KEY_LAYERS: snprintf(out, size, "list of up to %d layers", LAYERS_ITEMS_MAX); return;
+    case KEY_LAYERS: snprintf(out, size, "list of up to %.0f layers", k->hi); return;
     case KEY_NAMES: snprintf(out, size, "list of up to 16 names"); return;
     case KEY_COMMAND: snprintf(out, size, "list of a command and its arguments"); return;
     case KEY_SET: snprintf(out, size, "list out of %s", choices); return;

@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
+#include "common/config/plan_head.h"
 #include "common/config/task.h"
 #include "common/daemon/embedded.h"
 #include "common/daemon/package_text.h"
@@ -151,8 +152,7 @@ static enum status check_shape(const struct package *p, struct error *err)
 {
     const struct nn_spec *spec = &p->spec;
     const struct plan *plan = &p->plan;
-    const uint32_t fused =
-        plan->model.embedding * (plan->model.fusion == FUSION_CONCAT ? plan->shape.parties : 1);
+    const uint32_t fused = plan_head_inputs(plan);
     const bool head = p->role == PACKAGE_HEAD;
 
     if (spec->width[0] != (head ? fused : (uint32_t)p->cols) ||
@@ -326,9 +326,9 @@ void package_class(const struct package *p, uint32_t k, char *out, size_t n)
         snprintf(out, n, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-static bool same_widths(const struct plan_widths *a, const struct plan_widths *b)
+static bool same_list(const struct config_layers *a, const struct config_layers *b)
 {
-    return a->n == b->n && memcmp(a->width, b->width, a->n * sizeof *a->width) == 0;
+    return a->n == b->n && memcmp(a->item, b->item, a->n * sizeof *a->item) == 0;
 }
 
 enum status package_continues(const struct package *p, const struct plan *plan, struct error *err)
@@ -343,7 +343,7 @@ enum status package_continues(const struct package *p, const struct plan *plan, 
         {"model.output", of->model.output == plan->model.output},
         {"model.fusion", of->model.fusion == plan->model.fusion},
         {"model.embedding", of->model.embedding == plan->model.embedding},
-        {"model.head", same_widths(&of->model.head, &plan->model.head)},
+        {"model.head", same_list(&of->model.head, &plan->model.head)},
         {"model.head_activation", of->model.head_activation == plan->model.head_activation},
         {"model.binary_loss", of->model.binary_loss == plan->model.binary_loss},
         {"protocol.clip", !(clip < now) && !(clip > now)},

@@ -126,8 +126,10 @@ static enum status pair_preparation(struct buf *out, const struct package *p, st
 /* What the plan says of using the model, so that a reader needs no parser of plans. */
 static enum status pair_use(struct buf *out, const struct plan *p)
 {
-    static const char *const fusions[] = {
-        [FUSION_SUM] = "sum", [FUSION_MEAN] = "mean", [FUSION_CONCAT] = "concat"};
+    static const char *const fusions[] = {[FUSION_SUM] = "sum",
+                                          [FUSION_MEAN] = "mean",
+                                          [FUSION_CONCAT] = "concat",
+                                          [FUSION_MAX] = "max"};
     enum status s = pair_text(out, "fusion", fusions[p->model.fusion]);
 
     if (s == STATUS_OK)

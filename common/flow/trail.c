@@ -46,6 +46,6 @@ void trail_view(uint8_t view[WIRE_DIGEST_BYTES], struct digest *d, const struct 
 
 bool trail_is_shared(const struct plan *plan)
 {
-    return plan->protocol.straggler == STRAGGLER_WAIT && plan->model.fusion != FUSION_CONCAT &&
+    return plan->protocol.straggler == STRAGGLER_WAIT && !plan_keeps_apart(plan) &&
            plan->training.releases == RELEASES_EVERY_EPOCH;
 }

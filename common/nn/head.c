@@ -5,21 +5,13 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 #include "common/config/task.h"
+#include "common/nn/listed.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
-
-static enum nn_act activation_of(uint32_t a)
-{
-    switch ((enum plan_activation)a) {
-    case ACTIVATION_RELU: return NN_ACT_RELU;
-    case ACTIVATION_TANH: return NN_ACT_TANH;
-    case ACTIVATION_SIGMOID: return NN_ACT_SIGMOID;
-    case ACTIVATION_NONE: return NN_ACT_NONE;
-    }
-    return NN_ACT_NONE;
-}
 
 static enum nn_loss loss_of(const struct plan *p)
 {
@@ -35,7 +27,8 @@ static enum nn_loss loss_of(const struct plan *p)
 void nn_head_shape(struct nn_head *h, const struct plan *p)
 {
     *h = (struct nn_head){
-        .concat = p->model.fusion == FUSION_CONCAT,
+        .concat = plan_keeps_apart(p),
+        .max = p->model.fusion == FUSION_MAX,
         .mean = p->model.fusion == FUSION_MEAN,
         .fixed = p->model.output == OUTPUT_IDENTITY,
         .loss = loss_of(p),
@@ -46,27 +39,37 @@ void nn_head_shape(struct nn_head *h, const struct plan *p)
         .spread = 1,
         .temperature = 1,
     };
+    h->zeros = p->protocol.absent == ABSENT_ZERO;
+    h->absent = h->max && !h->zeros ? -FLT_MAX : 0;
     h->inputs = h->concat ? h->parties * h->width : h->width;
     CHECK(!h->fixed || (p->model.head.n == 0 && h->inputs == h->outputs));
+}
+
+uint32_t nn_head_takes(const struct nn_head *h)
+{
+    return h->max ? h->width : h->inputs;
 }
 
 static void spec_of(struct nn_spec *spec, const struct nn_head *h, const struct plan *p,
                     uint32_t rows_max)
 {
+    const struct listed of = {
+        .key = "model.head",
+        .layers = &p->model.head,
+        .activation = (enum plan_activation)p->model.head_activation,
+    };
+    struct error none = {0};
+
     *spec = (struct nn_spec){
-        .layers = h->fixed ? 0 : p->model.head.n + 1,
         .out_scale = 1,
         .rows_max = rows_max,
         .optimizer = (enum nn_optimizer)p->training.optimizer,
         .weight_decay = (float)p->training.weight_decay,
         .dropout = (float)p->model.head_dropout,
     };
-    spec->width[0] = h->inputs;
-    for (size_t i = 0; i < p->model.head.n; i++) {
-        spec->width[i + 1] = p->model.head.width[i];
-        spec->act[i] = activation_of(p->model.head_activation);
-    }
-    spec->width[spec->layers] = h->outputs; /* NN_ACT_NONE follows */
+    spec->width[0] = nn_head_takes(h);
+    if (!h->fixed) /* plan_head_fault() has looked at what may be listed */
+        CHECK(listed_layers(spec, &of, h->outputs, &none) == STATUS_OK);
     if (p->training.party_dropout > 0) {
         spec->table.rows = h->parties;
         spec->table.width = h->width;
@@ -81,6 +84,26 @@ static uint32_t weights_of(const struct nn_head *h, const struct plan *p)
     return h->loss == NN_LOSS_SOFTMAX ? h->outputs : 2 * h->targets;
 }
 
+/* Bytes of what max has taken, and of its gradient. */
+static size_t max_bytes(const struct nn_head *h, uint32_t rows_max)
+{
+    const size_t values = (size_t)rows_max * h->width;
+
+    return h->max ? values * (2 * sizeof(float) + sizeof(uint16_t)) + 3 * MEM_ALIGNMENT : 0;
+}
+
+static enum status max_init(struct nn_head *h, uint32_t rows_max, struct arena *a)
+{
+    const size_t values = (size_t)rows_max * h->width;
+
+    if (!h->max)
+        return STATUS_OK;
+    h->most = arena_alloc(a, values, sizeof *h->most);
+    h->dmost = arena_alloc(a, values, sizeof *h->dmost);
+    h->whose = arena_alloc(a, values, sizeof *h->whose);
+    return h->most != NULL && h->dmost != NULL && h->whose != NULL ? STATUS_OK : STATUS_MEMORY;
+}
+
 static size_t bytes_of(const struct nn_spec *spec, const struct plan *p)
 {
     const size_t rows_max = spec->rows_max;
@@ -89,7 +112,8 @@ static size_t bytes_of(const struct nn_spec *spec, const struct plan *p)
 
     nn_head_shape(&h, p);
     weights = sizeof(float) * weights_of(&h, p);
-    return nn_net_bytes(spec) + sizeof(float) * rows_max * h.outputs + MEM_ALIGNMENT +
+    return nn_net_bytes(spec) + max_bytes(&h, spec->rows_max) +
+           sizeof(float) * rows_max * h.outputs + MEM_ALIGNMENT +
            (weights > 0 ? weights + MEM_ALIGNMENT : 0) +
            (task_scales(p) ? sizeof(float) * rows_max + MEM_ALIGNMENT : 0);
 }
@@ -99,6 +123,8 @@ static enum status make(struct nn_head *h, const struct nn_spec *spec, const str
 {
     enum status s = nn_net_init(&h->net, spec, a); /* all zeros */
 
+    if (s == STATUS_OK)
+        s = max_init(h, spec->rows_max, a);
     if (s != STATUS_OK)
         return s;
     h->dlogits = arena_alloc(a, (size_t)spec->rows_max * h->outputs, sizeof(float));
@@ -145,7 +171,7 @@ static void spec_outside(struct nn_spec *spec, const struct nn_head *h, uint32_t
                          const struct nn_head_outside *outside)
 {
     *spec = (struct nn_spec){.layers = 1,
-                             .width = {h->inputs, h->outputs},
+                             .width = {nn_head_takes(h), h->outputs},
                              .out_scale = 1,
                              .rows_max = rows_max,
                              .layer[0] = {.kind = NN_OUTSIDE, .units = (uint32_t)outside->floats},
@@ -220,6 +246,28 @@ void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows)
         fused[i] *= factor;
 }
 
+/* From the last value to the first: none is written where one is still to be read, since a member's
+ * place among all is never before that among the members. */
+void nn_head_spread(const struct nn_head *h, float *fused, const uint8_t *place, uint32_t n,
+                    uint32_t rows)
+{
+    const size_t width = h->width, all = h->parties;
+    size_t end = (size_t)rows * all * width; /* what is from here on is as it should be */
+
+    if (!h->concat || n == all)
+        return;
+    for (size_t r = rows; r-- > 0;) {
+        for (size_t m = n; m-- > 0;) {
+            const size_t from = (r * n + m) * width, to = (r * all + place[m]) * width;
+
+            memmove(fused + to, fused + from, width * sizeof *fused);
+            memset(fused + to + width, 0, (end - to - width) * sizeof *fused);
+            end = to;
+        }
+    }
+    memset(fused, 0, end * sizeof *fused);
+}
+
 /* --- stand-ins --- */
 
 /* What one of its values adds to each row of fused. */
@@ -247,6 +295,17 @@ void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, co
         for (uint32_t r = 0; missing[m] && r < rows; r++, to += h->inputs)
             for (uint32_t i = 0; i < h->width; i++)
                 to[i] += factor * stand_in[i];
+    }
+}
+
+void nn_head_without(const struct nn_head *h, float *fused, const bool *missing, uint32_t rows)
+{
+    for (uint32_t m = 0; h->max && h->net.spec.table.rows == 0 && m < h->parties; m++) {
+        float *to = fused + place_of(h, m);
+
+        for (uint32_t r = 0; missing[m] && r < rows; r++, to += h->inputs)
+            for (uint32_t i = 0; i < h->width; i++)
+                to[i] = h->absent;
     }
 }
 
@@ -280,6 +339,41 @@ void nn_head_draw_masks(struct nn_head *h, uint64_t seed, uint64_t step, uint32_
     nn_net_draw_masks(&h->net, rows, r);
 }
 
+/* --- the largest of each coordinate --- */
+
+/* Where nobody is there it is 0. */
+static const float *take_most(struct nn_head *h, const float *fused, uint32_t rows)
+{
+    for (uint32_t r = 0; r < rows; r++) {
+        float *most = h->most + (size_t)r * h->width;
+        uint16_t *whose = h->whose + (size_t)r * h->width;
+
+        memcpy(most, fused, h->width * sizeof *most);
+        memset(whose, 0, h->width * sizeof *whose);
+        fused += h->width;
+        for (uint16_t m = 1; m < h->parties; m++, fused += h->width)
+            for (uint32_t i = 0; i < h->width; i++)
+                if (fused[i] > most[i]) {
+                    most[i] = fused[i];
+                    whose[i] = m;
+                }
+        for (uint32_t i = 0; i < h->width; i++)
+            most[i] = most[i] > -FLT_MAX ? most[i] : 0;
+    }
+    return h->most;
+}
+
+static void give_back(const struct nn_head *h, float *dfused, uint32_t rows)
+{
+    memset(dfused, 0, (size_t)rows * h->inputs * sizeof *dfused);
+    for (uint32_t r = 0; r < rows; r++, dfused += h->inputs)
+        for (uint32_t i = 0; i < h->width; i++) {
+            const size_t at = (size_t)r * h->width + i;
+
+            dfused[(size_t)h->whose[at] * h->width + i] = h->dmost[at];
+        }
+}
+
 /* Squared errors of scaled targets, as those of the targets themselves. */
 static double unit_of(const struct nn_head *h)
 {
@@ -289,8 +383,10 @@ static double unit_of(const struct nn_head *h)
 double nn_head_forward(struct nn_head *h, const float *fused, const float *target, uint32_t rows,
                        bool slopes)
 {
+    const float *in = h->max ? take_most(h, fused, rows) : fused;
+
     h->logits =
-        slopes ? nn_net_forward_masked(&h->net, fused, rows) : nn_net_forward(&h->net, fused, rows);
+        slopes ? nn_net_forward_masked(&h->net, in, rows) : nn_net_forward(&h->net, in, rows);
     for (uint32_t r = 0; h->scaled != NULL && r < rows; r++)
         h->scaled[r] = (target[r] - h->center) / h->spread;
     return unit_of(h) * nn_loss_weighted(h->loss, slopes ? h->dlogits : NULL, h->logits,
@@ -322,7 +418,9 @@ void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows)
 
 void nn_head_backward(struct nn_head *h, float *dfused)
 {
-    nn_net_backward(&h->net, dfused, h->dlogits);
+    nn_net_backward(&h->net, h->max && dfused != NULL ? h->dmost : dfused, h->dlogits);
+    if (h->max && dfused != NULL)
+        give_back(h, dfused, h->net.rows);
 }
 
 void nn_head_part(const struct nn_head *h, float *part, const float *dfused, uint32_t rows,

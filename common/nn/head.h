@@ -2,19 +2,17 @@
  * embeddings get.
  *
  *   fused   rows x P: the sum of the members' embeddings, or its M-th part (mean); under concat
- *           rows x (M P), member m at columns m P .. m P + P - 1
- *   logits  rows x outputs: dense layers of model.head, then one linear layer
+ *           and max rows x (M P), party m at columns m P .. m P + P - 1.  max goes on with the
+ *           largest of each coordinate, whose gradient is the party's, of several the first's
+ *   logits  rows x outputs: the layers of model.head, then one linear layer
  *
  * It is the server's, and that of parties that hold labels and refresh their own block
  * (protocol.local_view: refreshed): with the same numbers in, both get the same bits out.
- *
  * model.output: identity has no layers: the logits are the fused embeddings themselves (FedBCD,
  * equation (2)), so there is nothing to train, send down, keep or export.
- *
- * Under training.party_dropout each party has a stand-in, P values that the head learns: they are
- * put in the place of a party that is left out of a round or a prediction, and has uploaded zeros
- * (after LASER-VFL, arXiv 2410.22564).  They are the net's table, parties x P, zeros at first.
- *
+ * Under training.party_dropout each party has a stand-in, P values that the head learns, for when
+ * it is left out of a round or a prediction, and has uploaded zeros (after LASER-VFL, arXiv
+ * 2410.22564).  They are the net's table, parties x P, zeros at first.
  * It may be computed outside instead, by a program of the server's (outside.h).  Nothing here
  * allocates after init.
  * SPDX-License-Identifier: Apache-2.0
@@ -31,11 +29,20 @@
 struct nn_head {
     struct nn_net net;
     enum nn_loss loss;
-    uint32_t inputs, outputs; /* columns of fused: P, or M P under concat; of the logits */
-    uint32_t targets;         /* numbers of a row's target: labels under multilabel, else 1 */
-    uint32_t parties; /* M, the members of the generation: the divisor of mean; set at will */
-    uint32_t width;   /* P */
-    bool concat, mean;
+    uint32_t inputs,
+        outputs;       /* columns of fused: P, or M P where parties are apart; of the logits */
+    uint32_t targets;  /* numbers of a row's target: labels under multilabel, else 1 */
+    uint32_t parties;  /* M, the members of the generation: the divisor of mean; set at will, where
+                        * no columns are some party's own */
+    uint32_t width;    /* P */
+    bool concat, mean; /* concat: parties are apart, of max, too */
+    bool max;
+    bool zeros; /* protocol.absent: zero */
+    /* What stands in the columns of a party that a round has done without (protocol.absent): 0, or
+     * less than any embedding, which is never the largest. */
+    float absent;
+    float *most, *dmost; /* max: rows_max x P: of the last forward, and its gradient; else NULL */
+    uint16_t *whose;     /* the same: which party it was */
     bool fixed;          /* identity: never steps */
     uint32_t weights;    /* classes that have one, two of each label under multilabel; 0: all rows
                           * count once in training */
@@ -51,6 +58,8 @@ struct nn_head {
 
 /* Everything but the memory: shapes, loss, fusion. */
 void nn_head_shape(struct nn_head *h, const struct plan *p);
+/* Columns of what its net takes: P under max, else those of fused. */
+uint32_t nn_head_takes(const struct nn_head *h);
 
 /* Bytes nn_head_init cuts from an arena (alignment included). */
 size_t nn_head_bytes(const struct plan *p, uint32_t rows_max);
@@ -83,11 +92,19 @@ void nn_head_scale(struct nn_head *h, const float *target, size_t n);
  * part, else as it is. */
 void nn_head_fuse(const struct nn_head *h, float *fused, uint32_t rows);
 
+/* Where parties are apart: the columns of n members (rows x n P) to those of all parties (rows x
+ * inputs), in place, with zeros for the others; member k is party place[k], and these rise. */
+void nn_head_spread(const struct nn_head *h, float *fused, const uint8_t *place, uint32_t n,
+                    uint32_t rows);
+
 /* filled = fused (rows x inputs, as nn_head_fuse left it), with the stand-ins of the parties that
  * are missing (h->parties of them) in their place: added to the sum, under mean by their M-th
  * part, under concat to their columns.  The two may be one.  There are stand-ins. */
 void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, const bool *missing,
                   uint32_t rows);
+/* Under max, without stand-ins: what stands for parties that are missing (h->parties of them) into
+ * their columns, in place.  Else nothing: under concat zeros are there already. */
+void nn_head_without(const struct nn_head *h, float *fused, const bool *missing, uint32_t rows);
 /* After a backward with dfused, the gradients of the stand-ins: what their places got, of all rows;
  * 0 for who was not missing.  Nothing where there are none. */
 void nn_head_fill_slopes(struct nn_head *h, const float *dfused, const bool *missing,

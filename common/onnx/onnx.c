@@ -75,6 +75,10 @@ static void add_embeddings(struct draft *d, const struct onnx_model *m)
         draft_concat(d, "fused", m->parties, name);
         return;
     }
+    if (m->max) {
+        draft_node(d, "Max", "fused", m->parties, name);
+        return;
+    }
     draft_node(d, "Sum", m->mean ? "sum" : "fused", m->parties, name);
     if (m->mean)
         draft_two(d, "Mul", "fused", d->at, draft_number(d, "part", 1.0F / (float)m->parties));

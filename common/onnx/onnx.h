@@ -40,10 +40,11 @@ struct onnx_model {
     size_t notes;
     float limit; /* > 0: of a bottom, outputs are cut off at [-limit, limit] */
     /* Of a head, else parties is 0: embeddings of `width` values become the net's input as their
-     * sum, or its M-th part (mean), or side by side (concat); its outputs become scores: of
+     * sum, or its M-th part (mean), or side by side (concat), or the
+     * largest of each (max); its outputs become scores: of
      * classes, as probabilities of each (of two where the loss is sigmoid), or a value. */
     uint32_t parties, width;
-    bool mean, concat;
+    bool mean, concat, max;
     enum nn_loss loss;
     float temperature;    /* of classes: logits are divided by it; 1: as they are */
     float center, spread; /* of a value z: spread z + center; 0, 1: as it is */

@@ -346,7 +346,9 @@ static void scale_up(const struct clear_server *p, float *out)
 {
     const double factor = (double)p->base.shape.parties / p->base.members_in;
 
-    for (size_t i = 0; i < p->base.n && p->base.members_in < p->base.shape.parties; i++)
+    const bool all = p->base.members_in == p->base.shape.parties;
+
+    for (size_t i = 0; i < p->base.n && !all && !p->base.shape.absent_zero; i++)
         out[i] = (float)((double)out[i] * factor);
 }
 

@@ -78,6 +78,7 @@ struct secagg_shape {
     struct encode encode;
     bool concat;
     bool partial;           /* clear: a round may close without some members (the papers' Ignore) */
+    bool absent_zero;       /* partial: the sum over those present stands as it is */
     bool shown;             /* what a sum was made of is kept for secagg_show(); never partial */
     uint32_t parties, self; /* self: this party's index in the generation, 0..parties-1 */
     uint32_t values_max;    /* B * P of the largest round; fedvs: coded rows * K * P of it */
@@ -216,7 +217,8 @@ uint32_t secagg_quorum(const struct secagg_server *p);
  * when the check elements do not vanish, a sum is one of none (encode_is_sum(); fedvs: the bound),
  * padding is not 0, or uploads contradict each other and it cannot be told which are wrong (more
  * may be added, and combined again).  Clear without some members (partial): the sum
- * over those present times M / |S|, and zeros where the absent would stand in a concatenation. */
+ * over those present times M / |S| (absent_zero: as it is), and zeros where the absent would stand
+ * in a concatenation. */
 enum status secagg_combine(struct secagg_server *p, float *out, uint32_t width,
                            struct error *err) MUST_USE;
 

@@ -319,7 +319,7 @@ static enum status make_room(struct party_predict *p)
     enum status s = make_net(p);
 
     p->shape = (struct secagg_shape){
-        .concat = p->plan.model.fusion == FUSION_CONCAT,
+        .concat = plan_keeps_apart(&p->plan),
         .parties = p->plan.shape.parties,
         .self = p->setup->self,
         .values_max = p->about.batch * p->plan.model.embedding,

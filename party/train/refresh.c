@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 
 #include <math.h>
 #include <string.h>

@@ -26,7 +26,7 @@ enum status party_round_make_room(struct party_round *r, const struct party_cour
     const struct plan *plan = &c->plan;
 
     r->shape = (struct secagg_shape){
-        .concat = plan->model.fusion == FUSION_CONCAT,
+        .concat = plan_keeps_apart(plan),
         .parties = plan->shape.parties,
         .self = c->self, /* until a generation says otherwise */
         .values_max = wire_evaluate_rows(plan) * plan->model.embedding,

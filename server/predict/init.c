@@ -134,7 +134,7 @@ static enum status make_sums(struct server_predict *p)
     enum status s;
 
     p->shape = (struct secagg_shape){
-        .concat = p->plan.model.fusion == FUSION_CONCAT,
+        .concat = plan_keeps_apart(&p->plan),
         .parties = p->plan.shape.parties,
         .values_max = p->about.batch * p->plan.model.embedding,
         .segments = p->plan.protocol.coded.segments,

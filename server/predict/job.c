@@ -268,6 +268,7 @@ static void score(struct server_predict *p, uint32_t rows, float *out)
     nn_head_fuse(&p->head, p->fused, rows);
     if (nn_net_table(&p->head.net) != NULL)
         nn_head_fill(&p->head, p->fused, p->fused, p->missing.now, rows);
+    nn_head_without(&p->head, p->fused, p->missing.now, rows);
     (void)nn_head_forward(&p->head, p->fused, p->target, rows, false);
     nn_head_predict(&p->head, out, rows);
 }
@@ -291,7 +292,7 @@ static void work(void *state, struct actions *out)
     (void)out;
     p->worked = secagg_combine(p->sum, p->fused, p->plan.model.embedding, &p->fed->error);
     if (p->worked == STATUS_OK) {
-        server_missing_spread(p->fused, &p->head, &p->fed->set, p->rows);
+        nn_head_spread(&p->head, p->fused, p->fed->set.member, p->fed->set.n, p->rows);
         score(p, p->rows, server_predict_scores(p));
         program_tell(p->program.program, &p->fed->error); /* zeros are no answers */
         p->worked = p->fed->error.status;

@@ -30,28 +30,6 @@ void server_missing_begin(struct predict_missing *m, const struct coalition *ask
         m->now[set->member[k]] = coalition_lacks(asked, set->member[k]);
 }
 
-/* From the last value to the first: none is written where one is still to be read, since a member's
- * place among all is never before that among the members. */
-void server_missing_spread(float *fused, const struct nn_head *head, const struct server_set *set,
-                           uint32_t rows)
-{
-    const size_t width = head->width, all = head->parties;
-    size_t end = (size_t)rows * all * width; /* what is from here on is as it should be */
-
-    if (!head->concat || set->n == all)
-        return;
-    for (size_t r = rows; r-- > 0;) {
-        for (size_t m = set->n; m-- > 0;) {
-            const size_t from = (r * set->n + m) * width, to = (r * all + set->member[m]) * width;
-
-            memmove(fused + to, fused + from, width * sizeof *fused);
-            memset(fused + to + width, 0, (end - to - width) * sizeof *fused);
-            end = to;
-        }
-    }
-    memset(fused, 0, end * sizeof *fused);
-}
-
 void server_missing_scored(struct predict_missing *m, size_t round)
 {
     uint64_t *set = m->of + round * PREDICT_SET_WORDS;

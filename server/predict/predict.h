@@ -110,10 +110,6 @@ void server_missing_free(struct predict_missing *m);
 /* With this set, of so many parties, and this question. */
 void server_missing_begin(struct predict_missing *m, const struct coalition *asked,
                           const struct server_set *set, uint32_t parties);
-/* A concatenation of the set's columns, `rows` rows for this head, to one of all parties', with
- * zeros between. */
-void server_missing_spread(float *fused, const struct nn_head *head, const struct server_set *set,
-                           uint32_t rows);
 /* That round is scored. */
 void server_missing_scored(struct predict_missing *m, size_t round);
 /* Of a round's set: is party i missing? */

@@ -33,10 +33,10 @@ void server_model_came(struct server_train *s, uint32_t peer, const struct wire_
     m->kept[1] = j->kept_before;
 }
 
-/* The last one, which is here.  Under concat each member has a part of it. */
-static enum status take_last(struct buf *out, const struct server_trainer *t, int member)
+/* The last one, which is here.  Where parties are apart each has a part of it. */
+static enum status take_last(struct buf *out, const struct server_trainer *t, uint32_t peer)
 {
-    const size_t bytes = t->close.words * sizeof *t->head.blob, block = (size_t)member * bytes;
+    const size_t bytes = t->close.words * sizeof *t->head.blob, block = peer * bytes;
 
     return buf_append(out, (const uint8_t *)t->head.blob + (t->close.blocks > 1 ? block : 0),
                       bytes);
@@ -72,7 +72,7 @@ struct server_next server_behind(struct server_train *s, struct actions *a, uint
     }
     s->recall.replay.len = 0;
     if (s->trainer.close.any && b->applied == s->trainer.close.step) {
-        if (take_last(&s->recall.replay, &s->trainer, s->fed->peer[peer].member) == STATUS_OK)
+        if (take_last(&s->recall.replay, &s->trainer, peer) == STATUS_OK)
             return bring_up(s, a, peer, b->applied, 1);
         error_set(&s->fed->error, STATUS_MEMORY, "no memory for a replay");
         return next_of(NEXT_FAIL);
@@ -97,9 +97,8 @@ struct server_next server_recalled(struct server_train *s, struct actions *a,
         return next_of(NEXT_FAIL);
     }
     if (s->trainer.head.apart) { /* of one step, everybody's side by side */
-        replay->len /= s->fed->set.n;
-        memmove(replay->data, replay->data + (size_t)s->fed->peer[r->peer].member * replay->len,
-                replay->len);
+        replay->len /= s->trainer.head.top.parties;
+        memmove(replay->data, replay->data + r->peer * replay->len, replay->len);
     }
     return bring_up(s, a, r->peer, r->step, r->steps);
 }

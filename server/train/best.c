@@ -5,6 +5,7 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 
 #include <math.h>
 #include <string.h>

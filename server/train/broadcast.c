@@ -38,7 +38,8 @@ void server_send_broadcast(struct server_federation *f, struct actions *a, struc
             continue;
         send = server_send_one(f, a, f->set.member[m], WIRE_BROADCAST);
         send->msg.broadcast = *b;
-        send->msg.broadcast.gradient.data = (const uint8_t *)(t->head.blob + m * t->close.words);
+        send->msg.broadcast.gradient.data =
+            (const uint8_t *)(t->head.blob + f->set.member[m] * t->close.words);
     }
 }
 

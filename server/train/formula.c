@@ -5,6 +5,7 @@
 
 #include "common/config/aggregation.h"
 #include "common/config/encoding.h"
+#include "common/config/plan_head.h"
 #include "common/secagg/secagg.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 #include "common/flow/agenda.h"
 #include "common/flow/dropout.h"
 #include "common/secagg/lane.h"
@@ -71,7 +72,25 @@ void server_head_deinit(struct server_head *h)
 
 void server_head_members(struct server_head *h, uint32_t members)
 {
-    h->top.parties = members;
+    if (!h->top.concat && !h->top.zeros)
+        h->top.parties = members;
+}
+
+void server_head_spread(struct server_head *h, const uint8_t *member, uint32_t n,
+                        const uint8_t *absent, uint32_t absent_n, uint32_t rows)
+{
+    bool missing[PLAN_PARTIES_MAX];
+
+    if (!h->top.concat)
+        return;
+    nn_head_spread(&h->top, h->fused, member, n, rows);
+    for (uint32_t i = 0; i < h->top.parties; i++)
+        missing[i] = true;
+    for (uint32_t m = 0; m < n; m++)
+        missing[member[m]] = false;
+    for (uint32_t i = 0; i < absent_n; i++)
+        missing[member[absent[i]]] = true;
+    nn_head_without(&h->top, h->fused, missing, rows);
 }
 
 void server_head_fuse(struct server_head *h, uint32_t rows)

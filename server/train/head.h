@@ -17,12 +17,12 @@ struct server_head {
     struct arena arena;
     struct nn_head top;
     struct down down;
-    bool apart;    /* concat under a stale view: each member is sent a gradient of its own */
+    bool apart;    /* concat or max under a stale view: each party is sent a gradient of its own */
     float *fused;  /* rows_max x inputs */
     float *filled; /* the same with stand-ins in it; NULL without training.party_dropout */
     float *target; /* rows_max x top.targets */
     float *prob;   /* rows_max x outputs */
-    /* d loss / d sum, in its form (common/compress/gradient.h); apart: one for each member. */
+    /* d loss / d sum, in its form (common/compress/gradient.h); apart: one for each party. */
     float *values;
     uint32_t *blob;   /* what goes down (common/compress/down.h): down_words(), apart: for each */
     float *dfused;    /* rows_max x inputs; not factored only, or for stand-ins */
@@ -37,8 +37,14 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
                              const struct nn_head_outside *outside, struct rng *init) MUST_USE;
 void server_head_deinit(struct server_head *h); /* safe on a zeroed struct */
 
-/* The members of this generation: the divisor of fusion `mean`. */
+/* The members of this generation: the divisor of fusion `mean`, but where zeros stand for who is
+ * absent. */
 void server_head_members(struct server_head *h, uint32_t members);
+
+/* Where parties are apart: h->fused of the n members of a set, of which `absent` (their numbers in
+ * it) are not in the sum, to that of all parties, with what stands for who is missing. */
+void server_head_spread(struct server_head *h, const uint8_t *member, uint32_t n,
+                        const uint8_t *absent, uint32_t absent_n, uint32_t rows);
 
 /* h->fused (rows) from sums, as estimated, to what the net takes: under `mean` their M-th part. */
 void server_head_fuse(struct server_head *h, uint32_t rows);

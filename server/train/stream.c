@@ -5,7 +5,7 @@
  * latest embedding of every training row from every party; an arrival replaces its rows, and the
  * head takes a step on them with what it has of the others, however old.  An embedding that never
  * came counts as the mean of those that did: the sum over the seen times M / seen, and a
- * concatenation has zeros in its place.
+ * concatenation has zeros in its place, and the largest is one of the others'.
  *
  * M arrivals are one step of the agenda.  Before an evaluation, and where somebody waits to come
  * back, no member is asked on until all uploads under way are in.
@@ -301,8 +301,11 @@ static void gather_latest(struct server_stream *t, const struct server_task *tas
             size_t row = (size_t)m * t->train_rows + task->row[r];
             float *part = to + (h->top.concat ? m * t->width : 0);
 
-            if (!t->seen[row])
+            if (!t->seen[row]) {
+                for (size_t i = 0; h->top.max && i < t->width; i++)
+                    part[i] = h->top.absent;
                 continue;
+            }
             seen++;
             for (size_t i = 0; i < t->width; i++)
                 part[i] += t->kept[row * t->width + i];

@@ -28,8 +28,9 @@ enum status server_sum_init(struct server_sum *sum, const struct plan *p, struct
 
     sum->plan = p;
     sum->shape = (struct secagg_shape){
-        .concat = p->model.fusion == FUSION_CONCAT,
+        .concat = plan_keeps_apart(p),
         .partial = aggregation_partial(p),
+        .absent_zero = p->protocol.absent == ABSENT_ZERO,
         .shown = p->protocol.local_view == VIEW_REFRESHED,
         .parties = p->shape.parties,
         .values_max = wire_evaluate_rows(p) * p->model.embedding,

@@ -42,7 +42,7 @@ enum status server_trainer_begin_program(struct server_trainer *t, const struct 
     if (setup->start.program == NULL)
         return STATUS_OK;
     nn_head_shape(&head, p);
-    shape.inputs = head.inputs;
+    shape.inputs = nn_head_takes(&head);
     shape.outputs = head.outputs;
     s = program_draw_seed(&shape.seed, setup->start.seeded, setup->start.seed, 0);
     return s == STATUS_OK ? server_program_begin(&t->program, setup->start.program, &shape, err)

@@ -22,7 +22,7 @@ struct server_close {
     bool any, fresh; /* fresh: not yet broadcast */
     uint64_t step;
     size_t words;    /* of one member's gradient */
-    uint32_t blocks; /* gradients: 1, or under concat one for each member */
+    uint32_t blocks; /* gradients: 1, or where parties are apart one for each of them */
     size_t absent_n; /* members that were not in the sum */
     uint8_t absent[WIRE_MEMBERS_MAX];
 };

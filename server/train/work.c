@@ -49,7 +49,7 @@ static void note_absent(struct server_trainer *t, const struct server_sum *sum,
 
     t->close.absent_n = sum->shape.partial ? set->n - present : 0;
     count_missing(r, set, t->setup->roster->n, t->close.absent, set->n - present);
-    if (t->close.absent_n == 0 || t->head.top.concat)
+    if (t->close.absent_n == 0 || t->head.top.concat || t->head.top.zeros)
         return;
     for (size_t i = 0; i < gradient_row_values(&t->head.down.gradient, task->rows); i++)
         t->head.values[i] *= factor;
@@ -65,7 +65,7 @@ static void store(struct server_trainer *t, const struct server_task *task)
 
 /* The head's part of a round whose sum is in head.fused; true: it has ended a sweep. */
 static bool use_sum(struct server_trainer *t, struct server_report *r,
-                    const struct server_task *task, uint32_t members)
+                    const struct server_task *task)
 {
     const bool train = purpose_of(task->purpose)->trains;
     double loss;
@@ -77,7 +77,7 @@ static bool use_sum(struct server_trainer *t, struct server_report *r,
             .fresh = true,
             .step = t->steps_done,
             .words = down_words(&t->head.down, task->rows),
-            .blocks = t->head.apart ? members : 1,
+            .blocks = t->head.apart ? t->head.top.parties : 1,
         };
     if (t->stored != NULL) {
         store(t, task);
@@ -195,12 +195,16 @@ static void close_round(struct server_worked *w, struct server_trainer *t, struc
                         const struct server_task *task)
 {
     const bool train = purpose_of(task->purpose)->trains;
+    uint8_t absent[WIRE_MEMBERS_MAX];
+    uint32_t absent_n;
 
     w->spoiled = true;
     if (train && show(t, sum, task, &w->error) != STATUS_OK)
         return;
+    absent_n = set->n - secagg_present(sum->secagg, absent);
+    server_head_spread(&t->head, set->member, set->n, absent, absent_n, task->rows);
     server_head_fuse(&t->head, task->rows);
-    w->swept = use_sum(t, r, task, set->n);
+    w->swept = use_sum(t, r, task);
     if (train) {
         note_absent(t, sum, r, set, task);
         if (server_pack_gradient(t, task, task->place, t->close.blocks, r->measured.last_loss,
@@ -243,7 +247,7 @@ enum status server_work_again(struct server_trainer *t, struct server_report *r,
 
     server_head_members(&t->head, record->present);
     memcpy(t->head.fused, record->sum, record->sum_floats * sizeof(float));
-    swept = use_sum(t, r, task, record->present);
+    swept = use_sum(t, r, task);
     if (train && record->gradient_words != gradient_words_n(&t->close))
         return STATUS_DATA;
     if (train) /* what the parties were given is what counts */

@@ -158,6 +158,7 @@ TESTED_BY = {
                           'common/data/text.c'),
         'data/test_intake': ('common/data/intake_header.c', 'common/data/order.c',
                              'common/data/levels.c'),
+        'config/test_plan_head': ('common/config/plan_rules_head.c',),
         'data/test_postgres': ('common/data/place.c',),
         'data/test_array': ('common/data/counted.c',),
         'data/test_schema': ('common/data/schema_fit.c',),

@@ -61,6 +61,8 @@ clear='--set protocol.aggregation=clear --set protocol.encoding=float32'
         --set model.binary_loss=sigmoid --party '*:model.activation=tanh'
     kind concat $clear --set model.fusion=concat --set 'model.head=[8]' --set model.head_activation=tanh \
         --set training.party_dropout=0.3 --party '*:model.activation=sigmoid'
+    kind most $clear --set model.fusion=max --set model.head_activation=none \
+        --set 'model.head=[8,batchnorm,relu,residual,{groupnorm: 2},tanh,add]'
     kind tempered $clear --set model.binary_loss=sigmoid --set data.validate=0.3 --set training.learning_rate=0.5
     kind regression $clear --set model.task=regression
     kind scaled $clear --set model.task=regression --set training.scale_targets=true

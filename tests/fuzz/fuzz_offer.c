@@ -37,7 +37,7 @@ static bool modest(const struct plan *p)
     size_t values = (size_t)p->model.embedding * p->training.batch;
 
     for (size_t i = 0; i < p->model.head.n; i++)
-        values += (size_t)p->model.head.width[i] * p->model.embedding * PARTIES;
+        values += (size_t)p->model.head.item[i].argument[LAYERS_OUT] * p->model.embedding * PARTIES;
     return values <= VALUES_MAX && p->model.embedding <= 1024;
 }
 

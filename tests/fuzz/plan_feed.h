@@ -29,7 +29,7 @@ static inline void plan_feed_model(struct feed *f, struct plan *p)
     p->model.fusion = (enum plan_fusion)feed_among(f, FUSION_SUM, FUSION_CONCAT);
     p->model.head.n = feed_among(f, 0, 2);
     for (size_t i = 0; i < p->model.head.n; i++)
-        p->model.head.width[i] = plan_feed_size(f, 1, 8, PLAN_WIDTH_MAX);
+        p->model.head.item[i].argument[LAYERS_OUT] = plan_feed_size(f, 1, 8, PLAN_WIDTH_MAX);
     p->model.output = (enum plan_output)feed_among(f, OUTPUT_LINEAR, OUTPUT_IDENTITY);
     p->model.task = (enum plan_task)feed_among(f, TASK_BINARY, PLAN_TASKS - 1);
     p->model.binary_loss = (enum plan_binary_loss)feed_among(f, BINARY_SOFTMAX, BINARY_SIGMOID);

@@ -64,12 +64,29 @@ def forward(about, tensors, x):
         limit = float(about["reach"]) or float(about["clip"])
         return np.clip(h, -limit, limit)
     names = about["activations"].split(",") if about["activations"] else []
+    kinds = about["layers"].splitlines() if "layers" in about else ["dense"] * len(names)
     for i, name in enumerate(names):
         if i == 0 and embedded(about):
             x = look_up(about, tensors, x)
             continue
-        x = activate(name, x @ tensors["layer.%d.weight" % i] + tensors["layer.%d.bias" % i])
+        x = activate(name, layer(kinds[i].split(), lambda t: tensors["layer.%d.%s" % (i, t)], x))
     return x * float(about["out_scale"])
+
+
+# One layer of values without an order.
+def layer(kind, tensor, x):
+    if kind[0] == "dense":
+        return x @ tensor("weight") + tensor("bias")
+    if kind[0] == "activation":
+        return x
+    if kind[0] == "batch_norm":
+        z = (x - tensor("running_mean")) / np.sqrt(tensor("running_var") + 1e-5)
+    else:
+        assert kind[0] == "group_norm"
+        groups = x.reshape(len(x), int(kind[10]), -1)
+        mean, var = groups.mean(axis=2, keepdims=True), groups.var(axis=2, keepdims=True)
+        z = ((groups - mean) / np.sqrt(var + 1e-5)).reshape(x.shape)
+    return z * tensor("weight") + tensor("bias")
 
 
 # What the sum is made of where values are sent as integers without noise: the nearest of 2^bits points.
@@ -172,6 +189,9 @@ def fuse(about, tensors, parts, absent=()):
     parts = [np.zeros_like(h) if i in absent else h for i, h in enumerate(parts)]
     if "stand_in" in tensors:
         parts = [h + tensors["stand_in"][i] if i in absent else h for i, h in enumerate(parts)]
+    if about["fusion"] == "max":
+        zero = "stand_in" in tensors or "protocol.absent=zero" in about["plan"].splitlines()
+        return np.max([h for i, h in enumerate(parts) if zero or i not in absent], axis=0)
     if about["fusion"] == "concat":
         return np.concatenate(parts, axis=1)
     return sum(parts) / (int(about["parties"]) if about["fusion"] == "mean" else 1)

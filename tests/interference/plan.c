@@ -64,7 +64,7 @@ static double limit_of(const struct key *k)
         if (strcmp(limits[i].path, k->path) == 0)
             return limits[i].most < k->hi ? limits[i].most : k->hi;
     }
-    return k->type == KEY_WIDTHS ? 4 : k->type == KEY_CHOICE || k->type == KEY_BOOL ? 1 : k->hi;
+    return k->type == KEY_LAYERS ? 4 : k->type == KEY_CHOICE || k->type == KEY_BOOL ? 1 : k->hi;
 }
 
 /* --- one value --- */
@@ -98,7 +98,14 @@ static void draw_whole(struct dice *d, const struct key *k, double most, char *o
 
 static void draw_value(struct dice *d, const struct key *k, char *out)
 {
-    static const char *const widths[] = {"[]", "[1]", "[3]", "[4, 2]"};
+    static const char *const layers[] = {"[]",
+                                         "[1]",
+                                         "[3]",
+                                         "[4, 2]",
+                                         "[4, batchnorm, relu]",
+                                         "[batchnorm]",
+                                         "[{groupnorm: {groups: 1}}, 3]",
+                                         "[3, residual, 3, tanh, add]"};
     const double most = limit_of(k);
     size_t n = 0;
 
@@ -114,7 +121,7 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
     case KEY_AUTO:
     case KEY_REAL: draw_real(d, k, most, out); return;
     case KEY_BOOL: strcpy(out, dice_percent(d, 50) ? "true" : "false"); return;
-    case KEY_WIDTHS: strcpy(out, DICE_PICK(d, widths)); return;
+    case KEY_LAYERS: strcpy(out, DICE_PICK(d, layers)); return;
     case KEY_SEED:
         snprintf(out, PAIR_SET_MAX, "%llu", (unsigned long long)dice_between(d, 1, 9));
         return;
@@ -131,7 +138,7 @@ static void draw_value(struct dice *d, const struct key *k, char *out)
     case KEY_ALIGNMENT:
     case KEY_TEXT:
     case KEY_SHA256:
-    case KEY_LAYERS:
+    case KEY_WIDTHS:
     case KEY_NAMES:
     case KEY_COMMAND:
     case KEY_SET:

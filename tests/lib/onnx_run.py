@@ -201,6 +201,7 @@ OPERATORS = {
     "Sigmoid": sigmoid,
     "Softmax": softmax,
     "Sub": lambda x, y: x - y,
+    "Max": lambda *x: np.maximum.reduce(x),
     "Sum": lambda *x: sum(x),
     "Tanh": np.tanh,
     "Transpose": lambda x, perm: x.transpose(perm),

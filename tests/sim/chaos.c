@@ -85,6 +85,15 @@ static void draw_fedvs(struct chaos *c, struct dice *d)
         c->options.unpacker = 1 << 20;
 }
 
+static bool has(const struct chaos *c, const char *text)
+{
+    for (size_t i = 0; i < c->sets_n; i++) {
+        if (strcmp(c->set[i], text) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Aggregation, what goes with it, and what is done about stragglers. */
 static void draw_protocol(struct chaos *c, struct dice *d)
 {
@@ -116,8 +125,10 @@ static void draw_protocol(struct chaos *c, struct dice *d)
         draw_fedvs(c, d);
     set(c, "protocol.fedvs.segments=%u", c->segments);
     set(c, "model.fusion=%s",
-        clear && strcmp(straggler, "drop") != 0 ? PICK(d, "sum", "mean", "concat")
-                                                : PICK(d, "sum", "mean"));
+        clear ? PICK(d, "sum", "mean", "concat", "max") : PICK(d, "sum", "mean"));
+    if (strcmp(straggler, "drop") == 0)
+        set(c, "protocol.absent=%s",
+            has(c, "model.fusion=concat") ? "zero" : PICK(d, "ignore", "zero"));
     if (!async)
         set(c, "protocol.local_iterations=%u", (unsigned)between(d, 1, 2));
     c->deadline_us = 1000 * between(d, 40, 200);
@@ -147,15 +158,6 @@ static void draw_training(struct chaos *c, struct dice *d)
         set(c, "training.stop.split=train");
         set(c, "training.stop.value=0.7");
     }
-}
-
-static bool has(const struct chaos *c, const char *text)
-{
-    for (size_t i = 0; i < c->sets_n; i++) {
-        if (strcmp(c->set[i], text) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* A compressor in place of whatever is set. */
@@ -191,7 +193,7 @@ static void draw_views(struct chaos *c, struct dice *d)
         return;
     set(c, "protocol.local_view=refreshed");
     set(c, "protocol.gradient.type=%s", PICK(d, "float32", "bfloat16", "int8"));
-    if (!has(c, "model.fusion=concat") && one_in(d, 2))
+    if (!has(c, "model.fusion=concat") && !has(c, "model.fusion=max") && one_in(d, 2))
         set(c, "protocol.label_holders=%u", (unsigned)between(d, 1, c->options.parties));
 }
 
@@ -222,6 +224,10 @@ void chaos_variant(struct chaos *c, uint32_t variant)
     draw_protocol(c, &d);
     draw_training(c, &d);
     draw_views(c, &d);
+    if (one_in(&d, 3))
+        set(c, "model.head=%s",
+            has(c, "protocol.local_view=refreshed") ? "[4,residual,4,tanh,add]"
+                                                    : "[3,batchnorm,relu]");
     for (size_t i = 0; i < c->sets_n; i++)
         c->options.sets[i] = c->set[i];
 }

@@ -30,6 +30,11 @@ static bool concat(const struct mirror *m)
     return plan_of(m)->model.fusion == FUSION_CONCAT;
 }
 
+static bool takes_most(const struct mirror *m)
+{
+    return plan_of(m)->model.fusion == FUSION_MAX;
+}
+
 static uint32_t parties(const struct mirror *m)
 {
     return m->sim->options.parties;
@@ -146,7 +151,8 @@ static void learn(struct mirror *m, fused_rows u, fused_rows du, const uint32_t 
 /* --- a step --- */
 
 /* What stands for all M embeddings of a row when some are there.  Sum: that over those there times
- * M / there; mean: their average; concat: zeros for the others.  Returns d u / d embedding. */
+ * M / there; mean: their average; concat: zeros for the others; all of these under absent zero, sum
+ * and mean as they are.  Returns d u / d embedding. */
 static double fuse(const struct mirror *m, double *u, const bool *there, double (*h)[MIRROR_WIDTH])
 {
     uint32_t n = 0, all = parties(m);
@@ -155,6 +161,8 @@ static double fuse(const struct mirror *m, double *u, const bool *there, double 
     memset(u, 0, sizeof(double) * MIRROR_PARTIES * MIRROR_WIDTH);
     for (uint32_t p = 0; p < all; p++)
         n += there[p];
+    if (plan_of(m)->protocol.absent == ABSENT_ZERO)
+        n = all;
     factor = concat(m) ? 1 : plan_of(m)->model.fusion == FUSION_MEAN ? 1.0 / n : (double)all / n;
     for (uint32_t p = 0; p < all; p++) {
         for (uint32_t i = 0; there[p] && i < MIRROR_WIDTH; i++)
@@ -163,22 +171,47 @@ static double fuse(const struct mirror *m, double *u, const bool *there, double 
     return factor;
 }
 
+/* The largest of those there, and of zeros for the others under absent zero; whose that is. */
+static void fuse_most(const struct mirror *m, double *u, uint32_t *whose, const bool *there,
+                      double (*h)[MIRROR_WIDTH])
+{
+    const bool zero = plan_of(m)->protocol.absent == ABSENT_ZERO;
+
+    for (uint32_t i = 0; i < MIRROR_WIDTH; i++) {
+        u[i] = -1e9;
+        for (uint32_t p = 0; p < parties(m); p++) {
+            const double x = there[p] ? h[p][i] : zero ? 0 : -1e10;
+
+            if (x > u[i]) {
+                u[i] = x;
+                whose[i] = p;
+            }
+        }
+    }
+}
+
 /* One step on these rows from the embeddings that `kept` holds where `there` says so. */
 static void step(struct mirror *m, const uint32_t *row, uint32_t n, bool (*there)[MIRROR_PARTIES])
 {
     static fused_rows u, du;
+    uint32_t whose[MIRROR_ROWS][MIRROR_WIDTH];
     double h[MIRROR_PARTIES][MIRROR_WIDTH], factor[MIRROR_ROWS];
 
     for (uint32_t r = 0; r < n; r++) {
         for (uint32_t p = 0; p < parties(m); p++)
             memcpy(h[p], m->kept[p][row[r]], sizeof h[p]);
-        factor[r] = fuse(m, u[r], there[r], h);
+        factor[r] = takes_most(m) ? 1 : fuse(m, u[r], there[r], h);
+        if (takes_most(m))
+            fuse_most(m, u[r], whose[r], there[r], h);
     }
     learn(m, u, du, row, n);
     for (uint32_t p = 0; p < parties(m); p++) {
         for (uint32_t r = 0; r < n; r++) {
             for (uint32_t i = 0; i < MIRROR_WIDTH; i++)
-                m->gradient[p][r][i] = factor[r] * du[r][(concat(m) ? p * MIRROR_WIDTH : 0) + i];
+                m->gradient[p][r][i] =
+                    takes_most(m) && whose[r][i] != p
+                        ? 0
+                        : factor[r] * du[r][(concat(m) ? p * MIRROR_WIDTH : 0) + i];
         }
     }
 }
@@ -202,7 +235,7 @@ static void synchronous_step(struct mirror *m, uint64_t at)
     (void)dropout_of(out, plan_of(m), at);
     for (uint32_t p = 0; p < parties(m); p++) {
         for (uint32_t r = 0; r < n; r++) {
-            there[r][p] = !(m->absent[at] >> p & 1);
+            there[r][p] = !((m->absent[at] | m->away[at]) >> p & 1);
             if (out[p])
                 memcpy(m->kept[p][row[r]], m->stand_in[p], sizeof m->stand_in[p]);
             else
@@ -214,7 +247,7 @@ static void synchronous_step(struct mirror *m, uint64_t at)
     for (uint32_t p = 0; p < parties(m); p++) {
         if (out[p])
             teach_stand_in(m, p, n);
-        else if (!((m->absent[at] | m->deaf[at]) >> p & 1))
+        else if (!((m->absent[at] | m->away[at] | m->deaf[at]) >> p & 1))
             descend(m, p, row, n, m->gradient[p]);
         m->taken[p] = at + 1;
     }
@@ -342,12 +375,16 @@ static double test_loss(const struct mirror *m)
     double u[MIRROR_PARTIES * MIRROR_WIDTH], h[MIRROR_PARTIES][MIRROR_WIDTH], prob[MIRROR_OUTPUTS],
         loss = 0;
     const bool all[MIRROR_PARTIES] = {true, true, true, true, true};
+    uint32_t whose[MIRROR_WIDTH];
     uint32_t n = m->sim->options.test_rows;
 
     for (uint32_t r = 0; r < n; r++) {
         for (uint32_t p = 0; p < parties(m); p++)
             embed(m, p, m->sim->party[p].test.x + (size_t)r * MIRROR_COLUMNS, h[p]);
-        (void)fuse(m, u, all, h);
+        if (takes_most(m))
+            fuse_most(m, u, whose, all, h);
+        else
+            (void)fuse(m, u, all, h);
         loss += predict(m, u, (double)m->sim->test_target[r], prob) / n;
     }
     return loss;

@@ -42,8 +42,9 @@ struct mirror {
     bool seen[MIRROR_PARTIES][MIRROR_ROWS];
     uint64_t arrivals, taken[MIRROR_PARTIES];
     /* Told by the test, under drop: bit i of absent[step] means that party i is not in that sum, of
-     * deaf[step] that it never hears that step's gradient. */
-    uint32_t absent[MIRROR_STEPS], deaf[MIRROR_STEPS];
+     * away[step] that it is not in that step's set either, of deaf[step] that it never hears that
+     * step's gradient. */
+    uint32_t absent[MIRROR_STEPS], away[MIRROR_STEPS], deaf[MIRROR_STEPS];
     uint32_t left_out;      /* dropout: how often somebody was */
     uint64_t stale, unseen; /* async: as in server_degraded */
     char wrong[256];        /* the first thing that differs; empty: nothing */

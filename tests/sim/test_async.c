@@ -102,7 +102,7 @@ static void test_a_small_run_is_this_transcript(void **state)
 static void test_each_arrival_is_a_step_with_the_others_as_they_last_came(void **state)
 {
     static const char *const fusions[] = {"model.fusion=sum", "model.fusion=mean",
-                                          "model.fusion=concat"};
+                                          "model.fusion=concat", "model.fusion=max"};
 
     (void)state;
     for (size_t f = 0; f < sizeof fusions / sizeof *fusions; f++) {

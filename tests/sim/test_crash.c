@@ -98,6 +98,28 @@ static void test_the_same_of_a_coded_run(void **state)
     dies_whenever(&o);
 }
 
+static void test_the_same_of_a_head_with_batch_normalisation(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    o.sets[1] = "model.head=[5,batchnorm,relu]";
+    o.sets[2] = "protocol.local_iterations=2";
+    o.sets[3] = "training.optimizer=adam";
+    dies_whenever(&o);
+}
+
+static void test_the_same_of_the_largest(void **state)
+{
+    struct sim_options o = three();
+
+    (void)state;
+    o.sets[1] = "protocol.aggregation=clear";
+    o.sets[2] = "model.fusion=max";
+    o.sets[3] = "model.head=[batchnorm]";
+    dies_whenever(&o);
+}
+
 static void test_the_same_of_a_concatenation_with_sweeps_over_both_splits(void **state)
 {
     struct sim_options o = three();
@@ -255,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whoever_dies_whenever_the_model_is_the_same),
         cmocka_unit_test(test_the_same_of_a_coded_run),
+        cmocka_unit_test(test_the_same_of_a_head_with_batch_normalisation),
+        cmocka_unit_test(test_the_same_of_the_largest),
         cmocka_unit_test(test_the_same_of_a_concatenation_with_sweeps_over_both_splits),
         cmocka_unit_test(test_the_same_of_polynomial_bottoms_with_local_steps),
         cmocka_unit_test(test_the_same_of_a_run_on_shares_of_data),

@@ -73,7 +73,7 @@ static struct plan plan_of(const struct shape *s)
     p.model.fusion = s->fusion;
     p.model.task = s->task;
     p.model.binary_loss = s->binary_loss;
-    p.model.head = (struct plan_widths){s->hidden, {7, 6}};
+    p.model.head = (struct config_layers){s->hidden, {{LAYERS_UNITS, {7}}, {LAYERS_UNITS, {6}}}};
     p.model.head_activation = (uint32_t)s->activation;
     p.training.learning_rate = 0.125;
     p.training.optimizer = OPTIMIZER_SGD;

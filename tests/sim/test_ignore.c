@@ -47,10 +47,25 @@ static void run_beside(struct mirror *m)
     assert_int_equal(m->arrivals, 2 * EPOCH);
 }
 
-/* Under concat nobody can be left out: the plan refuses drop. */
-static const char *const fusions[] = {"model.fusion=sum", "model.fusion=mean"};
+/* Each with what stands for who is left out.  Under concat that has to be zeros: the plan refuses
+ * drop without a word about it. */
+static const char *const fusions[][2] = {
+    {"model.fusion=sum", "protocol.absent=ignore"},
+    {"model.fusion=mean", "protocol.absent=ignore"},
+    {"model.fusion=max", "protocol.absent=ignore"},
+    {"model.fusion=sum", "protocol.absent=zero"},
+    {"model.fusion=mean", "protocol.absent=zero"},
+    {"model.fusion=max", "protocol.absent=zero"},
+    {"model.fusion=concat", "protocol.absent=zero"},
+};
 
 enum { FUSIONS = sizeof fusions / sizeof *fusions };
+
+static void fuse_as(struct sim_options *o, size_t f)
+{
+    o->sets[FUSION] = fusions[f][0];
+    o->sets[FUSION + 1] = fusions[f][1];
+}
 
 /* The mirror itself must agree with a run in which nothing happens. */
 static void test_an_undisturbed_run_is_the_mirrors(void **state)
@@ -61,7 +76,7 @@ static void test_an_undisturbed_run_is_the_mirrors(void **state)
         struct sim *s;
         struct mirror m;
 
-        o.sets[FUSION] = fusions[f];
+        fuse_as(&o, f);
         s = sim_new(&o);
         mirror_init(&m, s);
         run_beside(&m);
@@ -96,7 +111,7 @@ static void test_a_late_party_is_left_out_of_that_round_alone(void **state)
         struct sim *s;
         struct mirror m;
 
-        o.sets[FUSION] = fusions[f];
+        fuse_as(&o, f);
         s = sim_new(&o);
         mirror_init(&m, s);
         late(s, 1, 2);
@@ -118,13 +133,14 @@ static void test_a_late_party_is_left_out_of_that_round_alone(void **state)
     }
 }
 
-static void test_one_of_four_stands_for_all(void **state)
+static void one_of_four(size_t f)
 {
     struct sim_options o = four();
-    struct sim *s = sim_new(&o);
     struct mirror m;
+    struct sim *s;
 
-    (void)state;
+    fuse_as(&o, f);
+    s = sim_new(&o);
     mirror_init(&m, s);
     for (int i = 1; i < PARTIES; i++)
         late(s, i, 3);
@@ -135,6 +151,13 @@ static void test_one_of_four_stands_for_all(void **state)
     assert_int_equal(sim_server_report(s)->void_rounds, 0);
     mirror_deinit(&m);
     sim_free(s);
+}
+
+static void test_one_of_four_stands_for_all(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < FUSIONS; f++)
+        one_of_four(f);
 }
 
 /* Different parties in different rounds; an upload that is not there at all is missing, not late.
@@ -162,14 +185,14 @@ static void test_each_round_has_a_set_of_its_own(void **state)
 }
 
 /* No deadline passes: they go on as soon as everybody still there has answered. */
-static void test_a_lost_party_is_not_waited_for_and_is_back_at_the_next_epoch(void **state)
+static void without_the_lost(size_t f)
 {
     struct sim_options o = four();
     const struct server_report *r;
     struct sim *s;
     struct mirror m;
 
-    (void)state;
+    fuse_as(&o, f);
     o.sets[2] = "protocol.deadline_ms=10000";
     s = sim_new(&o);
     mirror_init(&m, s);
@@ -190,6 +213,42 @@ static void test_a_lost_party_is_not_waited_for_and_is_back_at_the_next_epoch(vo
                      2 * EPOCH); /* what it missed is behind it */
     mirror_deinit(&m);
     sim_free(s);
+}
+
+static void test_a_lost_party_is_not_waited_for_and_is_back_at_the_next_epoch(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < FUSIONS; f++)
+        without_the_lost(f);
+}
+
+/* A generation of fewer: each party's columns, and its gradient, are its own whoever is there.
+ * Where nothing stands for the absent, sum and mean are of those there, which is another mirror. */
+static void test_a_set_of_fewer_has_everybodys_columns_in_their_place(void **state)
+{
+    (void)state;
+    for (size_t f = 2; f < FUSIONS; f++) {
+        struct sim_options o = four();
+        struct sim *s;
+        struct mirror m;
+
+        fuse_as(&o, f);
+        o.sets[8] = "training.evaluate_every=1";
+        o.sets[9] = "protocol.patience_ms=3000";
+        s = sim_new(&o);
+        mirror_init(&m, s);
+        sim_rule(s, (struct sim_rule){
+                        .act = SIM_SWALLOW, .from = 1, .kind = WIRE_UPLOAD, .nth = EPOCH + 1});
+        for (uint32_t step = EPOCH; step < 2 * EPOCH; step++)
+            m.away[step] = 1u << 1;
+        sim_run(s, HOUR_US);
+        assert_int_equal(sim_server_end(s)->outcome, OUTCOME_COMPLETED);
+        assert_int_equal(expect_count(s, "server: offer 2 -> p1 p3 p4\n"), 1);
+        assert_string_equal(m.wrong, "");
+        assert_int_equal(m.arrivals, 2 * EPOCH);
+        mirror_deinit(&m);
+        sim_free(s);
+    }
 }
 
 /* What it had sent before it was lost is in the sum, and the gradient was never heard. */
@@ -339,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_one_of_four_stands_for_all),
         cmocka_unit_test(test_each_round_has_a_set_of_its_own),
         cmocka_unit_test(test_a_lost_party_is_not_waited_for_and_is_back_at_the_next_epoch),
+        cmocka_unit_test(test_a_set_of_fewer_has_everybodys_columns_in_their_place),
         cmocka_unit_test(test_a_party_lost_after_its_upload_is_in_the_sum),
         cmocka_unit_test(test_an_evaluation_waits_beyond_the_deadline),
         cmocka_unit_test(test_an_evaluation_goes_on_at_its_patience_without_the_silent),

@@ -191,6 +191,16 @@ static void try_key(struct mis_tally *t, const struct key *k)
                                         "[1, 1, 1, 1, 1, 1, 1, 1]",
                                         "[1, 1, 1, 1, 1, 1, 1, 1, 1]",
                                         "[65536, 65536, 65536, 65536, 65536, 65536, 65536, 65536]",
+                                        "[batchnorm]",
+                                        "[8,batchnorm,relu]",
+                                        "[{groupnorm: {groups: 65536}}]",
+                                        "[{conv2d: {out: 65536, kernel: 255, stride: 1, padding: "
+                                        "254, groups: 1, bias: 1}}]",
+                                        "[{conv2d: {out: 65536",
+                                        "[{lstm: {units: 16384, whole: 1}}]",
+                                        "[residual]",
+                                        "[add]",
+                                        "[shortcut]",
                                         "[[1]]",
                                         "[1]]",
                                         "[nan]",
@@ -213,7 +223,7 @@ static void try_key(struct mis_tally *t, const struct key *k)
         try_choice(t, k);
     else if (k->type == KEY_BOOL)
         try_texts(t, k, bools);
-    else if (k->type == KEY_WIDTHS)
+    else if (k->type == KEY_LAYERS)
         try_texts(t, k, lists);
     else if (k->type == KEY_SEED)
         try_texts(t, k, seeds);

@@ -70,6 +70,8 @@ static void test_steps_that_were_missed_are_sent_in_pieces_and_end_in_the_same_m
         {{NULL}, EVERY - 1},
         {{"protocol.aggregation=coded"}, EVERY}, /* that step is done without it */
         {{"protocol.aggregation=clear", "model.fusion=concat"}, EVERY - 1},
+        {{"protocol.aggregation=clear", "model.fusion=max"}, EVERY - 1},
+        {{"model.head=[5,batchnorm,relu]"}, EVERY - 1},
     };
 
     (void)state;

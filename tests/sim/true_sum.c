@@ -13,6 +13,7 @@
 #include "tests/sim/inside.h"
 #include "tests/sim/world.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -234,7 +235,9 @@ static size_t place_of(const struct server_session *v, size_t i, uint32_t member
     size_t width = v->train.trainer.plan->model.embedding;
 
     return v->train.trainer.head.top.concat
-               ? (i / width * v->fed.set.n + member) * width + i % width
+               ? (i / width * v->train.trainer.head.top.parties + v->fed.set.member[member]) *
+                         width +
+                     i % width
                : i;
 }
 
@@ -253,7 +256,8 @@ static void concatenate(struct true_sum *t, const struct server_session *v, cons
 static void add_up(struct true_sum *t, const struct server_session *v, const bool *in,
                    uint32_t in_n)
 {
-    double factor = (double)v->fed.set.n / in_n;
+    const bool zero = v->train.trainer.plan->protocol.absent == ABSENT_ZERO;
+    double factor = zero ? 1 : (double)v->fed.set.n / in_n;
     size_t n = (size_t)v->train.round.task.rows * v->train.trainer.plan->model.embedding;
 
     for (size_t i = 0; i < n; i++) {
@@ -350,7 +354,11 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
         return false;
     if (!knows_noise(s))
         return true;
-    memset(t->want, 0, values * sizeof *t->want);
+    for (size_t i = 0; i < values; i++) /* of who is not there: 0, or under max nothing is larger */
+        t->want[i] =
+            v->train.trainer.head.top.max && v->train.trainer.plan->protocol.absent == ABSENT_IGNORE
+                ? -FLT_MAX
+                : 0;
     for (uint32_t m = 0; m < v->fed.set.n && v->train.trainer.head.top.concat; m++) {
         if (in[m])
             concatenate(t, v, &t->of[v->fed.set.member[m]], m);

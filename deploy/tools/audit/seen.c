@@ -80,7 +80,7 @@ static enum status take_plan(struct reader *r, const json_t *o)
     form = gradient_form_of(&s->plan);
     s->rows = (size_t)s->plan.shape.train_rows + s->plan.shape.test_rows;
     s->inputs = s->plan.model.embedding *
-                (s->plan.model.fusion == FUSION_CONCAT ? s->plan.shape.parties : 1);
+                (plan_keeps_apart(&s->plan) ? s->plan.shape.parties : 1);
     s->width = (uint32_t)gradient_row_values(&form, 1);
     s->clear = aggregation_of(&s->plan)->plaintext;
     if (make_tables(r) != STATUS_OK)

@@ -167,7 +167,7 @@ static void test_a_head_may_be_larger_than_32_bits_hold(void **state)
     assert_int_equal(layout(&p).head_params, HEAD);
     p.model.fusion = FUSION_CONCAT;
     p.model.embedding = PLAN_WIDTH_MAX;
-    p.model.head = (struct plan_widths){1, {PLAN_WIDTH_MAX}};
+    p.model.head = (struct config_layers){1, {{LAYERS_UNITS, {PLAN_WIDTH_MAX}}}};
     assert_true(layout(&p).head_params > UINT32_MAX);
     assert_true(down_head_bytes(&(struct down){.with_head = true, .head_params = 1ull << 32}) ==
                 4ull << 32);

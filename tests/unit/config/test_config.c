@@ -9,9 +9,11 @@
 #include "common/config/config_keys.h"
 #include "common/config/key_print.h"
 #include "common/config/load.h"
+#include "common/config/plan_head.h"
 #include "common/config/plan_matrix.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/page.h"
+#include "tests/unit/config/head_draw.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,7 +130,7 @@ static void draw_field(const struct key *k, char *field)
     case KEY_NAMES:
     case KEY_COMMAND:
     case KEY_SET: draw_list(k, field); break;
-    case KEY_LAYERS: layers_of_preset((void *)field, 1 + draw(PRESETS - 1)); break;
+    case KEY_LAYERS: head_draw(k, (void *)field, draw); break;
     case KEY_DELAY: {
         struct config_inject *inject = (struct config_inject *)field;
 
@@ -162,11 +164,12 @@ static void make_local_sense(struct plan *p)
         p->protocol.local_view = VIEW_STALE;
         p->protocol.local_order = ORDER_PARALLEL;
     }
-    if (p->protocol.local_view == VIEW_STALE || p->model.fusion == FUSION_CONCAT)
+    if (p->protocol.local_view == VIEW_STALE || plan_keeps_apart(p))
         p->protocol.label_holders = 0;
     if (p->protocol.local_iterations == 1)
         p->protocol.proximal = 0;
-    if (p->model.head.n == 0 || p->protocol.local_view == VIEW_REFRESHED)
+    head_make_sense(p);
+    if (!plan_head_lists(p, LAYERS_UNITS) || p->protocol.local_view == VIEW_REFRESHED)
         p->model.head_dropout = 0;
     if (p->training.learning_rate * p->protocol.proximal > 1)
         p->protocol.proximal = 0.5 / p->training.learning_rate;
@@ -178,7 +181,7 @@ static void make_local_sense(struct plan *p)
         p->training.step.epochs = p->training.schedule == SCHEDULE_STEP ? 1 : 0;
     if (!wait || !plan_compresses(p))
         p->protocol.error_feedback = false;
-    if (p->model.head.n > 0 || p->model.fusion == FUSION_CONCAT ||
+    if (p->model.head.n > 0 || plan_keeps_apart(p) ||
         p->protocol.gradient.form == GRADIENT_FACTORED)
         p->model.output = OUTPUT_LINEAR;
     if (!wait || p->protocol.local_view != VIEW_STALE ||
@@ -232,14 +235,12 @@ static void make_sense(struct plan *p)
 /* What goes beside a head that a program computes. */
 static void suit_program(struct plan *p)
 {
-    p->model.head = (struct plan_widths){0};
-    p->model.head_dropout = 0;
+    p->model.head = (struct config_layers){.n = 0};
+    p->protocol.label_holders = 0;
+    p->model.head_dropout = p->protocol.proximal = p->training.party_dropout = 0;
     p->model.output = OUTPUT_LINEAR;
     p->protocol.local_view = VIEW_STALE;
-    p->protocol.label_holders = 0;
-    p->protocol.proximal = 0;
     p->protocol.gradient.form = GRADIENT_FULL;
-    p->training.party_dropout = 0;
 }
 
 static void test_a_printed_server_loads_back_to_the_same_struct(void **state)

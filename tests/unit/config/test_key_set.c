@@ -329,15 +329,27 @@ static void test_a_digest_is_64_lowercase_hex_digits(void **state)
     take("policy.roster_sha256", "\"\"", "\"\"");
 }
 
-static void test_widths_are_up_to_8_in_range(void **state)
+static void test_layers_of_a_head_are_up_to_32(void **state)
 {
     (void)state;
     take("model.head", "[]", "[]");
     take("model.head", "[64, 32]", "[64,32]");
     take("model.head", "[1,2,3,4,5,6,7,8]", "[1,2,3,4,5,6,7,8]");
-    refuse("model.head", "[1,2,3,4,5,6,7,8,9]", "a list of at most 8 widths");
-    refuse("model.head", "[0]", "in [1, 65536]");
-    refuse("model.head", "[64,]", "a whole number");
+    take("model.head", "[1, batchnorm , relu]", "[1,batchnorm,relu]");
+    take("model.head", "[{groupnorm: {groups: 2}},4]", "[{groupnorm: {groups: 2}},4]");
+    refuse("model.head", "[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6]",
+           "a list of at most 32 layers");
+    refuse(
+        "model.head", "[batchnom]",
+        "a layer: a number of units, or one of conv2d, conv1d, maxpool, avgpool, globalpool, "
+        "groupnorm, batchnorm, lstm, gru, residual, shortcut, add, flatten, relu, tanh, sigmoid");
+    refuse("model.head", "[{groupnorm: {groups: 0}}]",
+           "a layer whose groups is a whole number in [1, 65536]");
+    refuse("model.head", "[0]", "a layer whose out is a whole number in [1, 65536]");
+    refuse(
+        "model.head", "[64,]",
+        "a layer: a number of units, or one of conv2d, conv1d, maxpool, avgpool, globalpool, "
+        "groupnorm, batchnorm, lstm, gru, residual, shortcut, add, flatten, relu, tanh, sigmoid");
     refuse("model.head", "64", "a list like [a, b]");
 }
 
@@ -543,7 +555,7 @@ int main(void)
         cmocka_unit_test(test_paths_that_would_not_read_back_are_refused),
         cmocka_unit_test(test_addresses_are_host_and_port),
         cmocka_unit_test(test_a_digest_is_64_lowercase_hex_digits),
-        cmocka_unit_test(test_widths_are_up_to_8_in_range),
+        cmocka_unit_test(test_layers_of_a_head_are_up_to_32),
         cmocka_unit_test(test_names_are_plain_and_short),
         cmocka_unit_test(test_the_fixed_point_of_fedvs_has_ranges_that_fit_64_bits),
         cmocka_unit_test(test_sets_name_each_choice_at_most_once),

@@ -37,6 +37,56 @@ static void test_key_value_split_knows_scalars_from_lists(void **state)
     assert_false(v.list);
 }
 
+/* As plans print them, and no other way. */
+static void test_key_value_split_takes_maps_in_lists(void **state)
+{
+    static const char *const no[] = {
+        "[{a: {b: 1}]",
+        "[{a: {b: 1}} ]x]",
+        "[{a: 1}]",
+        "[{a}]",
+        "[{}]",
+        "[{{}}]",
+        "[{a: {b: {c: 1}}}]",
+        "[{a: {b:1}}]",
+        "[{a:{b: 1}}]",
+        "[{a: {b: 1,c: 2}}]",
+        "[{a: {b: 1}, c: {d: 1}}]",
+        "[{a b: {c: 1}}]",
+        "[{a=1: {c: 1}}]",
+        "[{a: {b: 1}},{]",
+        "[{,1]",
+    };
+    struct key_value v;
+
+    (void)state;
+    split(&v, "[64,{a: {b: 1, c: 2}}, {d: {e: 3}} ,relu]");
+    assert_true(v.list);
+    assert_int_equal(v.n, 4);
+    assert_string_equal(v.item[1].text, "a b=1 c=2");
+    assert_true(v.item[1].map && v.item[2].map && !v.item[0].map && !v.item[3].map);
+    assert_string_equal(v.item[2].text, "d e=3");
+    assert_string_equal(v.item[3].text, "relu");
+    split(&v, "{a: {b: 1}}"); /* no list: as it stands */
+    assert_true(!v.list && !v.item[0].map);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        memset(&v, 0, sizeof v);
+        if (key_value_split(&v, no[i], strlen(no[i])))
+            fail_msg("%s is taken", no[i]);
+    }
+}
+
+static void test_a_map_in_a_list_has_a_longest_text(void **state)
+{
+    char text[KEY_VALUE_MAP_MAX + 16] = "[{a: {b: ";
+    struct key_value v = {0};
+
+    (void)state;
+    memset(text + 9, '1', KEY_VALUE_MAP_MAX - 1);
+    strcpy(text + 9 + KEY_VALUE_MAP_MAX - 1, "}}]");
+    assert_false(key_value_split(&v, text, strlen(text)));
+}
+
 static void test_key_value_add_refuses_more_than_fits(void **state)
 {
     struct key_value v = {0};
@@ -119,6 +169,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_key_value_split_knows_scalars_from_lists),
+        cmocka_unit_test(test_key_value_split_takes_maps_in_lists),
+        cmocka_unit_test(test_a_map_in_a_list_has_a_longest_text),
         cmocka_unit_test(test_key_value_add_refuses_more_than_fits),
         cmocka_unit_test(test_key_value_add_refuses_a_nul),
         cmocka_unit_test(test_a_node_is_a_text_or_a_list_of_texts),

@@ -73,7 +73,8 @@ static void test_a_rule_points_at_what_was_given(void **state)
 {
     (void)state;
     refuse(GOOD "model: {fusion: concat}\n",
-           ":9: model.fusion: under masks and from shares the server has only sums: concat needs "
+           ":9: model.fusion: under masks and from shares the server has only sums: concat and "
+           "max need "
            "aggregation clear");
     refuse(
         GOOD "training: {batch: 100}\nmodel: {embedding: 65536}\n"
@@ -114,7 +115,7 @@ static void test_a_mistake_is_file_line_key_reason(void **state)
     pass(GOOD "protocol:\n  pbm:\n    beta: 0.2\n", NULL);
     refuse(GOOD "training: {batch: many}\n", ":9: training.batch: many is not a whole number");
     refuse(GOOD "model:\n  head:\n    - 64\n    - 0\n",
-           ":12: model.head: [64, 0] is not in [1, 65536]");
+           ":12: model.head: [64, 0] is not a layer whose out is a whole number in [1, 65536]");
     pass(GOOD "model:\n  head:\n    - 64\n    - 1\n", NULL);
     refuse(GOOD "protocol: {encoding: top}\n",
            ":9: protocol.encoding: top is not one of pbm, fixed, float32, gaussian, scalar, "
@@ -164,12 +165,13 @@ static void test_a_list_has_at_most_96_single_values(void **state)
     pass(GOOD "model: {head: [1,1,1,1,1,1,1,1]}\n", NULL);
     refuse(GOOD "model: {head: [" ONES_16 ONES_16 ONES_16 ONES_16 ONES_16 ONES_16 "\n1]}\n",
            ":10: model.head: too long, or too many items");
-    refuse(GOOD "model: {head: [1,1,1,1,1,1,1,1,1]}\n",
-           ":9: model.head: [1, 1, 1, 1, 1, 1, 1, 1, 1] is not a list of at most 8 widths");
+    refuse(GOOD "model: {head: [" ONES_16 ONES_16 "1]}\n",
+           ":9: model.head: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,... is "
+           "not a list of at most 32 layers");
     refuse(GOOD "model: {head: [1,\n[1]]}\n",
            ":10: model.head: a list here holds single values only");
-    refuse(GOOD "model: {head: [1, {a: 1}]}\n",
-           ":9: model.head: [1, a 1] is not a list of single values");
+    refuse(GOOD "training: {seed: [1, {a: 1}]}\n",
+           ":9: training.seed: [1, a 1] is not a single value");
 }
 
 static void test_a_file_is_no_larger_than_its_table(void **state)
@@ -196,7 +198,7 @@ static void test_a_combination_is_blamed_on_the_line_of_its_key(void **state)
            "training.stop.metric)");
     refuse_set("model.fusion=concat",
                "--set model.fusion=concat: under masks and from shares the server has only sums: "
-               "concat needs aggregation clear");
+               "concat and max need aggregation clear");
     refuse_set("protocol.straggler=async",
                "--set protocol.straggler=async: async takes each party's embedding as it arrives, "
                "which is no sum: it needs aggregation clear");
@@ -214,7 +216,7 @@ static void test_set_comes_after_the_file_in_order(void **state)
     assert_int_equal(config_load_server(&c, scratch_path("server.yaml"), sets, 3, &err), STATUS_OK);
     assert_int_equal(c.plan.training.batch, 20);
     assert_int_equal(c.plan.model.head.n, 2);
-    assert_int_equal(c.plan.model.head.width[1], 32);
+    assert_int_equal(c.plan.model.head.item[1].argument[LAYERS_OUT], 32);
 }
 
 static void test_set_uses_the_same_table(void **state)
@@ -224,7 +226,9 @@ static void test_set_uses_the_same_table(void **state)
     pass(GOOD, "protocol.pbm.beta=0.2");
     assert_true(c.plan.protocol.pbm.beta == 0.2);
     refuse_set("protocol.pbm.beta=\"0.2\"", "--set protocol.pbm.beta=\"0.2\": must be a number");
-    refuse_set("model.head=[64, 0]", "--set model.head=[64, 0]: must be in [1, 65536]");
+    refuse_set(
+        "model.head=[64, 0]",
+        "--set model.head=[64, 0]: must be a layer whose out is a whole number in [1, 65536]");
     refuse_set("model.head=64", "--set model.head=64: must be a list like [a, b]");
     refuse_set("model.head=[64",
                "--set model.head=[64: did not find expected ',' or ']' while parsing a "

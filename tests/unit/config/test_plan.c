@@ -4,6 +4,7 @@
 #include "common/config/plan.h"
 
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 static void example(struct plan *p)
 {
     plan_defaults(p);
-    p->model.head = (struct plan_widths){2, {64, 32}};
+    p->model.head = (struct config_layers){2, {{LAYERS_UNITS, {64}}, {LAYERS_UNITS, {32}}}};
     p->training.seed = UINT64_C(18446744073709551557);
     p->training.seed_given = true;
     p->training.weight_decay_given = true;
@@ -116,7 +117,7 @@ static void test_a_plan_of_local_steps_and_compressors_reads_back(void **state)
     expect_back(&p);
     p.model.output = OUTPUT_IDENTITY;
     p.model.head.n = 0;
-    p.model.head.width[0] = p.model.head.width[1] = 0;
+    memset(p.model.head.item, 0, sizeof p.model.head.item);
     p.model.embedding = 2;
     expect_back(&p);
 }
@@ -402,7 +403,7 @@ static void test_parameters_of_a_head_are_counted_over_all_layers(void **state)
     p.shape.parties = 3;
     p.shape.outputs = 4;
     assert_int_equal(plan_head_params(&p), 6 * 4);
-    p.model.head = (struct plan_widths){2, {11, 6}};
+    p.model.head = (struct config_layers){2, {{LAYERS_UNITS, {11}}, {LAYERS_UNITS, {6}}}};
     assert_int_equal(plan_head_params(&p), 6 * 11 + 12 * 6 + 7 * 4);
     p.model.task = TASK_BINARY;
     p.shape.outputs = 2;
@@ -414,7 +415,7 @@ static void test_parameters_of_a_head_are_counted_over_all_layers(void **state)
     p.model.fusion = FUSION_MEAN;
     assert_int_equal(plan_head_params(&p), 6 * 11 + 12 * 6 + 7);
     p.model.fusion = FUSION_CONCAT;
-    p.model.embedding = p.model.head.width[0] = PLAN_WIDTH_MAX;
+    p.model.embedding = p.model.head.item[0].argument[LAYERS_OUT] = PLAN_WIDTH_MAX;
     assert_true(plan_head_params(&p) == (3 * 65536ull + 1) * 65536 + 65537 * 6 + 7);
     p.model.output = OUTPUT_IDENTITY;
     assert_int_equal(plan_head_params(&p), 0);

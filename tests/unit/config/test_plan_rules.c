@@ -110,7 +110,7 @@ static void test_async_sees_each_embedding(void **state)
 static void test_async_takes_every_encoding_and_fusion_of_clear(void **state)
 {
     (void)state;
-    for (int f = FUSION_SUM; f <= FUSION_CONCAT; f++) {
+    for (int f = FUSION_SUM; f <= FUSION_MAX; f++) {
         for (int e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
             start();
             p.protocol.straggler = STRAGGLER_ASYNC;

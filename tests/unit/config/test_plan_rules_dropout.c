@@ -61,7 +61,7 @@ static void test_steps_without_a_party_need_noise_and_all_else_whole(void **stat
 static void head_dropped(void)
 {
     start();
-    p.model.head = (struct plan_widths){1, {8}};
+    p.model.head = (struct config_layers){1, {{LAYERS_UNITS, {8}}}};
     p.model.head_dropout = 0.5;
 }
 
@@ -74,6 +74,8 @@ static void test_units_of_a_head_are_dropped_where_the_server_alone_has_them(voi
     pass();
     head_dropped();
     p.model.head.n = 0;
+    refuse("model.head_dropout: it is of hidden layers");
+    p.model.head = (struct config_layers){1, {{.word = LAYERS_BATCHNORM}}};
     refuse("model.head_dropout: it is of hidden layers");
     head_dropped();
     p.protocol.local_view = VIEW_REFRESHED;

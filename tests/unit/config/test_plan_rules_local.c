@@ -60,7 +60,7 @@ static void test_what_compresses_takes_every_fusion_and_straggler_of_clear(void 
     for (int e = ENCODING_SCALAR; e <= ENCODING_TOPK; e++) {
         clear();
         p.protocol.encoding = (enum plan_encoding)e;
-        for (int f = FUSION_SUM; f <= FUSION_CONCAT; f++) {
+        for (int f = FUSION_SUM; f <= FUSION_MAX; f++) {
             p.model.fusion = (enum plan_fusion)f;
             p.protocol.straggler = STRAGGLER_WAIT;
             pass();
@@ -224,7 +224,7 @@ static void test_side_by_side_all_hold_labels(void **state)
     p.model.fusion = FUSION_CONCAT;
     pass();
     p.protocol.label_holders = 1;
-    refuse("protocol.label_holders: with concat each party without labels");
+    refuse("protocol.label_holders: with concat or max each party without labels");
     p.model.fusion = FUSION_MEAN;
     pass();
 }
@@ -269,7 +269,7 @@ static void test_sequential_waits(void **state)
 static void test_sequential_takes_both_views_and_every_fusion(void **state)
 {
     (void)state;
-    for (int f = FUSION_SUM; f <= FUSION_CONCAT; f++) {
+    for (int f = FUSION_SUM; f <= FUSION_MAX; f++) {
         clear();
         p.protocol.local_order = ORDER_SEQUENTIAL;
         p.protocol.local_iterations = 5;
@@ -329,7 +329,7 @@ static void test_identity_has_no_head(void **state)
     (void)state;
     no_head(2);
     pass();
-    p.model.head = (struct plan_widths){.n = 1, .width = {2}};
+    p.model.head = (struct config_layers){1, {{LAYERS_UNITS, {2}}}};
     refuse("model.output: identity has no head");
     p.model.output = OUTPUT_LINEAR;
     pass();
@@ -342,7 +342,7 @@ static void test_identity_has_one_value_per_output(void **state)
     p.model.fusion = FUSION_MEAN;
     pass();
     p.model.fusion = FUSION_CONCAT;
-    refuse("model.output: identity needs one value per output");
+    refuse("model.output: identity needs a sum for each output");
     p.model.output = OUTPUT_LINEAR;
     pass();
 }

@@ -28,7 +28,11 @@ static void fedvs(struct plan *p)
 
 static void gaussian(struct plan *p)
 {
-    p->model.head = (struct plan_widths){2, {64, 32}};
+    p->model.head = (struct config_layers){4,
+                                           {{LAYERS_UNITS, {64}},
+                                            {.word = LAYERS_BATCHNORM},
+                                            {LAYERS_GROUPNORM, {4}},
+                                            {LAYERS_UNITS, {32}}}};
     p->protocol.encoding = ENCODING_GAUSSIAN;
     p->protocol.gaussian.match = GAUSSIAN_SIGMA;
     p->protocol.gaussian.sigma = 0.30000000000000004;

@@ -403,7 +403,7 @@ static void test_a_program_is_a_bottom_or_a_head_whose_plan_needs_no_layers(void
     assert_int_equal(arena_init(&arena, nn_net_bytes(&spec)), STATUS_OK);
     assert_int_equal(nn_net_init(&net, &spec, &arena), STATUS_OK);
     packages_head(&p);
-    p.plan.model.head = (struct plan_widths){0};
+    p.plan.model.head = (struct config_layers){0};
     packages_print(&p, &net, &b);
     package_init(&got);
     assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_OK);
@@ -412,7 +412,7 @@ static void test_a_program_is_a_bottom_or_a_head_whose_plan_needs_no_layers(void
     buf_deinit(&b);
 
     packages_head(&p);
-    p.plan.model.head = (struct plan_widths){1, {8}};
+    p.plan.model.head = (struct config_layers){1, {{LAYERS_UNITS, {8}}}};
     packages_print(&p, &net, &b);
     package_init(&got);
     assert_int_equal(package_parse(&got, b.data, b.len, &err), STATUS_DATA);

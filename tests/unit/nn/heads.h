@@ -6,6 +6,7 @@
 #ifndef COLONNADE_TESTS_NN_HEADS_H
 #define COLONNADE_TESTS_NN_HEADS_H
 
+#include "common/config/plan_head.h"
 #include "common/nn/head.h"
 #include "tests/unit/nn/sample.h"
 
@@ -73,7 +74,7 @@ static inline struct plan plan_of(const struct shape *s)
     p.model.output = s->output;
     p.model.task = s->task;
     p.model.binary_loss = s->binary_loss;
-    p.model.head = (struct plan_widths){s->hidden, {7, 6}};
+    p.model.head = (struct config_layers){s->hidden, {{LAYERS_UNITS, {7}}, {LAYERS_UNITS, {6}}}};
     p.model.head_activation = (uint32_t)s->activation;
     p.training.optimizer = OPTIMIZER_SGD;
     p.shape.parties = MEMBERS;

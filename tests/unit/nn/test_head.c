@@ -6,6 +6,7 @@
 #include "common/nn/head.h"
 
 #include "common/base/mem.h"
+#include "common/config/plan_head.h"
 #include "tests/unit/nn/heads.h"
 
 /* --- the same in double, from sums and parameters in the documented order --- */

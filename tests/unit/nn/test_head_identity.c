@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "common/config/plan_head.h"
 #include "common/nn/head.h"
 
 #include "common/nn/safetensors.h"

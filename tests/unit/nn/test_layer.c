@@ -65,6 +65,7 @@ static const struct sample SAMPLES[] = {
      IMAGE(GROUP_NORM, NONE, 3 * 4 * 6, 3 * 4 * 6, SHAPE(6, 3, 4), .groups = 3, .degree = 0)},
     {"group_norm",
      IMAGE(GROUP_NORM, TANH, 2 * 2 * 4, 2 * 2 * 4, SHAPE(4, 2, 2), .groups = 1, .degree = 0)},
+    {"group_norm", IMAGE(GROUP_NORM, NONE, 6, 6, SHAPE(6, 1, 1), .groups = 2, .degree = 0)},
     {"batch_norm", IMAGE(BATCH_NORM, NONE, 3 * 2 * 4, 3 * 2 * 4, SHAPE(4, 3, 2))},
     {"batch_norm", IMAGE(BATCH_NORM, SIGMOID, 5, 5, SHAPE(5, 1, 1))},
     {"lstm", IMAGE(LSTM, NONE, 5 * 3, 4, SHAPE(3, 1, 5), .units = 4)},

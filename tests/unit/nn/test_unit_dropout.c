@@ -241,7 +241,7 @@ static void test_a_heads_masks_follow_from_seed_and_step(void **state)
     (void)state;
     plan_defaults(&p);
     p.model.embedding = INPUTS;
-    p.model.head = (struct plan_widths){1, {HIDDEN}};
+    p.model.head = (struct config_layers){1, {{LAYERS_UNITS, {HIDDEN}}}};
     p.model.head_dropout = 0.5;
     p.shape.parties = 3;
     p.shape.outputs = 2;
