@@ -9,13 +9,57 @@
 #include <math.h>
 #include <string.h>
 
-CLONES static void add_squares(float *restrict sum, const float *restrict x,
-                               const float *restrict less, size_t places, size_t channels)
+/* A long sum of floats loses what is small beside it: RUN places at a time are added up by
+ * themselves, LANES channels side by side. */
+enum { RUN = 32, LANES = 64 };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+CLONES static void add_run(float *restrict sum, const float *restrict x, size_t places,
+                           size_t stride, size_t lanes)
+{
+    float part[LANES] = {0};
+
+    for (size_t p = 0; p < places; p++, x += stride)
+        for (size_t c = 0; c < lanes; c++)
+            part[c] += x[c];
+    for (size_t c = 0; c < lanes; c++)
+        sum[c] += part[c];
+}
+
+static void add_values(float *sum, const float *x, size_t places, size_t channels)
 {
     memset(sum, 0, channels * sizeof *sum);
-    for (size_t p = 0; p < places; p++, x += channels)
-        for (size_t c = 0; c < channels; c++)
-            sum[c] += (x[c] - less[c]) * (x[c] - less[c]);
+    for (size_t p = 0; p < places; p += RUN)
+        for (size_t c = 0; c < channels; c += LANES)
+            add_run(sum + c, x + p * channels + c, least(RUN, places - p), channels,
+                    least(LANES, channels - c));
+}
+
+CLONES static void square_run(float *restrict sum, const float *restrict x,
+                              const float *restrict less, size_t places, size_t stride,
+                              size_t lanes)
+{
+    float part[LANES] = {0};
+
+    for (size_t p = 0; p < places; p++, x += stride)
+        for (size_t c = 0; c < lanes; c++)
+            part[c] += (x[c] - less[c]) * (x[c] - less[c]);
+    for (size_t c = 0; c < lanes; c++)
+        sum[c] += part[c];
+}
+
+static void add_squares(float *sum, const float *x, const float *less, size_t places,
+                        size_t channels)
+{
+    memset(sum, 0, channels * sizeof *sum);
+    for (size_t p = 0; p < places; p += RUN)
+        for (size_t c = 0; c < channels; c += LANES)
+            square_run(sum + c, x + p * channels + c, less + c, least(RUN, places - p), channels,
+                       least(LANES, channels - c));
 }
 
 /* Each group's channels get the mean of theirs, of which sum has the sums over places. */
@@ -36,7 +80,7 @@ static void share_out(float *sum, const struct norm *n)
 
 void norm_moments(float *mean, float *variance, const float *x, const struct norm *n)
 {
-    layer_add_rows(mean, x, n->places, n->channels);
+    add_values(mean, x, n->places, n->channels);
     share_out(mean, n);
     add_squares(variance, x, mean, n->places, n->channels);
     share_out(variance, n);
@@ -69,24 +113,45 @@ void norm_apply(float *y, const float *x, const float *w, const float *factor, f
     put(y, x, scratch, scratch + n->channels, n->places, n->channels);
 }
 
-/* sum = sum of dy, product = sum of dy z: by channel, over places, added. */
-CLONES static void add_products(float *restrict sum, float *restrict product,
-                                const float *restrict dy, const float *restrict x,
-                                const float *restrict factor, size_t places, size_t channels)
-{
-    const float *summand = factor + channels;
+struct products {
+    float *sum, *product;
+    const float *dy, *x, *factor, *summand;
+};
 
-    for (size_t p = 0; p < places; p++, x += channels, dy += channels)
-        for (size_t c = 0; c < channels; c++) {
+CLONES static void product_run(const struct products *k, size_t places, size_t stride, size_t lanes)
+{
+    const float *restrict dy = k->dy, *restrict x = k->x;
+    float sum[LANES] = {0}, product[LANES] = {0};
+
+    for (size_t p = 0; p < places; p++, x += stride, dy += stride)
+        for (size_t c = 0; c < lanes; c++) {
             sum[c] += dy[c];
-            product[c] += dy[c] * (x[c] * factor[c] + summand[c]);
+            product[c] += dy[c] * (x[c] * k->factor[c] + k->summand[c]);
+        }
+    for (size_t c = 0; c < lanes; c++) {
+        k->sum[c] += sum[c];
+        k->product[c] += product[c];
+    }
+}
+
+/* sum += that of dy, product += that of dy z: by channel, over places. */
+static void add_products(float *sum, float *product, const float *dy, const float *x,
+                         const float *factor, const struct norm *n)
+{
+    for (size_t p = 0; p < n->places; p += RUN)
+        for (size_t c = 0; c < n->channels; c += LANES) {
+            const size_t at = p * n->channels + c;
+
+            product_run(&(struct products){sum + c, product + c, dy + at, x + at, factor + c,
+                                           factor + n->channels + c},
+                        least(RUN, n->places - p), n->channels, least(LANES, n->channels - c));
         }
 }
 
 void norm_gradients(float *dw, float *db, const float *dy, const float *x, const float *factor,
                     const struct norm *n)
 {
-    add_products(db, dw, dy, x, factor, n->places, n->channels);
+    add_products(db, dw, dy, x, factor, n);
 }
 
 /* With g = w dy: dx = (g - mean(g) - z mean(g z)) factor, means over the group. */
@@ -108,7 +173,7 @@ void norm_back(float *dx, const float *dy, const float *x, const float *w, const
     float *sum = scratch, *product = scratch + n->channels;
 
     memset(sum, 0, 2 * n->channels * sizeof *sum);
-    add_products(sum, product, dy, x, factor, n->places, n->channels);
+    add_products(sum, product, dy, x, factor, n);
     for (uint32_t c = 0; c < n->channels; c++) {
         sum[c] *= w[c];
         product[c] *= w[c];

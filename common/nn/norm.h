@@ -3,7 +3,7 @@
  * with a whole batch.
  *
  * z = (x - mean) / sqrt(variance + NORM_EPSILON), over all places and a group's channels; y = w z.
- * Sums are floats over places, then doubles over channels.
+ * Sums are floats over places, some at a time, then doubles over channels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

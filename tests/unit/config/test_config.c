@@ -236,10 +236,9 @@ static void make_sense(struct plan *p)
 static void suit_program(struct plan *p)
 {
     p->model.head = (struct config_layers){.n = 0};
-    p->protocol.label_holders = 0;
+    p->protocol.label_holders = p->protocol.local_view = 0; /* stale */
     p->model.head_dropout = p->protocol.proximal = p->training.party_dropout = 0;
     p->model.output = OUTPUT_LINEAR;
-    p->protocol.local_view = VIEW_STALE;
     p->protocol.gradient.form = GRADIENT_FULL;
 }
 
