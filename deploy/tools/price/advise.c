@@ -26,7 +26,7 @@ enum { STEPS = 30, EMBEDDING_MAX = 16, BATCH_LEAST = 200, BATCH_MOST = 1000, ROU
 
 /* --- the recipe --- */
 
-/* A million seems enough, and whoever has more gets the same. */
+/* Some two dozen rounds, and batches of a size at which noise does not drown them. */
 static uint32_t batch_of(uint64_t rows)
 {
     const uint64_t batch = rows / ROUNDS;
@@ -84,6 +84,8 @@ enum status advise(struct advised *to, const struct advise_asked *asked)
         return STATUS_BUDGET;
     t.value[TERM_EMBEDDING] = to->embedding;
     t.value[TERM_BETA] = to->beta;
+    /* Is a step's noise longer than the gradients of a whole batch that all point one way? */
+    to->cosine = to->noise * sqrt((double)to->embedding * (asked->widest + 1.0)) > to->batch;
     to->epsilon = terms_claim(&t).epsilon;
     return STATUS_OK;
 }
@@ -113,20 +115,23 @@ static bool whole(uint64_t *to, const char *text, const char **end, uint64_t lo,
     return *text >= '0' && *text <= '9' && errno == 0 && *to >= lo && *to <= hi;
 }
 
-/* How many parties there are; 0: no list of whole numbers. */
-static uint32_t parties_of(const char *columns)
+/* Whole numbers with commas between, one for each party. */
+static bool take_columns(struct advise_asked *a, const char *text)
 {
     uint64_t one;
 
     for (uint32_t n = 1; n <= (uint32_t)term_kinds[TERM_M_EFF].hi; n++) {
-        if (!whole(&one, columns, &columns, 1, UINT32_MAX))
-            return 0;
-        if (*columns == '\0')
-            return n;
-        if (*columns++ != ',')
-            return 0;
+        if (!whole(&one, text, &text, 1, UINT32_MAX))
+            return false;
+        if (one > a->widest)
+            a->widest = (uint32_t)one;
+        a->parties = n;
+        if (*text == '\0')
+            return true;
+        if (*text++ != ',')
+            return false;
     }
-    return 0;
+    return false;
 }
 
 static bool real(double *to, const char *text, double lo, double hi)
@@ -152,7 +157,7 @@ static int take(struct advise_asked *a, int option, const char *text)
 
     switch (option) {
     case ROWS: good = whole(&a->rows, text, &end, 1, UINT64_C(1) << 40); break;
-    case COLUMNS: good = (a->parties = parties_of(text)) > 0; break;
+    case COLUMNS: good = take_columns(a, text); break;
     case CLASSES:
         good = whole(&n, text, &end, 2, 65536);
         a->classes = (uint32_t)n;
@@ -222,14 +227,14 @@ static void print_settings(const struct advise_asked *a, const struct advised *s
            "  pbm: {trials: 1, beta: %.4f, wide: true, gain: 1000}\n"
            "  clip: 1\n"
            "  local_iterations: %" PRIu32 "\n"
-           "training: {epochs: 1, batch: %" PRIu32 ", optimizer: adam, learning_rate: 0.02,\n"
-           "           schedule: cosine, class_weights: balanced, evaluate_every: 0}\n"
+           "training: {epochs: 1, batch: %" PRIu32 ", optimizer: adam, learning_rate: 0.03,\n"
+           "           schedule: %s, class_weights: balanced, evaluate_every: 0}\n"
            "privacy: {delta: %g}\n",
            s->embedding, a->classes == 2 ? ", binary_loss: sigmoid" : "", s->beta, s->steps,
-           s->batch, a->delta);
+           s->batch, s->cosine ? "cosine" : "constant", a->delta);
     printf("\n# party.yaml of each party; scale: none takes columns as they are, so let them be of\n"
            "# size 1 or so (data.schema with clip, a file of data.scale from elsewhere)\n"
-           "model: {layers: [], train: dp, clip: 0.01, noise: %.1f}\n"
+           "model: {layers: [], train: dp, clip: 0.03, noise: %.1f}\n"
            "data: {scale: none}\n"
            "policy:\n"
            "  aggregations: [clear]\n"

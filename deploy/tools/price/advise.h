@@ -11,11 +11,13 @@
 
 #include "common/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct advise_asked {
     uint64_t rows;    /* to train on, 1 or more */
     uint32_t parties; /* 1 or more */
+    uint32_t widest;  /* columns of the party that has most, 1 or more */
     uint32_t classes; /* 2 or more */
     double epsilon, delta;
 };
@@ -23,6 +25,7 @@ struct advise_asked {
 struct advised {
     uint32_t embedding, batch, steps;
     double beta, noise;
+    bool cosine;    /* the rate goes down to 0, so that noise averages out; else it is constant */
     double epsilon; /* the claim for one record under these, of any adversary; at most the asked */
 };
 
