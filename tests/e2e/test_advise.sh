@@ -34,6 +34,12 @@ same fits "$(costs 3 --rows 300000 --columns 5,5 --classes 2)" 'many rows'
 same 1e-06 "$(value delta)" 'and a delta below one over them'
 same fits "$(costs 3 --rows 20 --columns 5,5 --classes 2)" 'few rows'
 same 20 "$(value batch)" 'are one batch'
+for rows in 199 201 301 1452 4718 4801 21522 30001 1000001; do
+    "$vfl" price --advise --rows $rows --columns 5,5 --classes 2 --epsilon 3 >advice
+    same all "$(awk -v rows=$rows -v batch="$(value batch)" 'BEGIN {
+        last = rows % batch
+        print (last == 0 || last >= batch * 0.9 ? "all" : batch " and then " last) }')" "batches of $rows rows are alike"
+done
 
 # --- a real run takes them ---
 # The two parts as they stand, indented, in a grid.

@@ -26,14 +26,25 @@ enum { STEPS = 30, EMBEDDING_MAX = 16, BATCH_LEAST = 200, BATCH_MOST = 1000, ROU
 
 /* --- the recipe --- */
 
-/* Some two dozen rounds, and batches of a size at which noise does not drown them. */
+/* Is the last batch of an epoch as good as whole? */
+static bool even(uint64_t rows, uint64_t batch)
+{
+    return rows % batch == 0 || rows % batch * 10 >= batch * 9;
+}
+
+/* Some two dozen rounds, of batches at whose size noise does not drown them; and all alike, since a
+ * last one of a few rows would be nothing but noise and spoil what came before. */
 static uint32_t batch_of(uint64_t rows)
 {
-    const uint64_t batch = rows / ROUNDS;
+    uint64_t batch = rows / ROUNDS, off = 0;
 
-    if (batch < BATCH_LEAST)
-        return rows < BATCH_LEAST ? (uint32_t)rows : BATCH_LEAST;
-    return batch < BATCH_MOST ? (uint32_t)batch : BATCH_MOST;
+    batch = batch < BATCH_LEAST ? BATCH_LEAST : batch;
+    batch = batch > BATCH_MOST ? BATCH_MOST : batch;
+    if (rows <= batch)
+        return (uint32_t)rows;
+    while (!even(rows, batch + off) && (off >= batch || !even(rows, batch - off)))
+        off++; /* the rows themselves would do */
+    return (uint32_t)(even(rows, batch + off) ? batch + off : batch - off);
 }
 
 static struct terms terms_of(const struct advise_asked *a, double epsilon, uint32_t embedding)
@@ -166,10 +177,9 @@ static int take(struct advise_asked *a, int option, const char *text)
     case DELTA: good = real(&a->delta, text, 1e-15, 1e-3); break;
     default: return 2;
     }
-    return good && *end == '\0'
-               ? 0
-               : refuse("--%s %s: not such a number (vfl price --help)",
-                        options[option - ROWS].name, text);
+    return good && *end == '\0' ? 0
+                                : refuse("--%s %s: not such a number (vfl price --help)",
+                                         options[option - ROWS].name, text);
 }
 
 /* The plan's own rule for privacy.delta: auto. */
@@ -232,8 +242,8 @@ static void print_settings(const struct advise_asked *a, const struct advised *s
            "privacy: {delta: %g}\n",
            s->embedding, a->classes == 2 ? ", binary_loss: sigmoid" : "", s->beta, s->steps,
            s->batch, s->cosine ? "cosine" : "constant", a->delta);
-    printf("\n# party.yaml of each party; scale: none takes columns as they are, so let them be of\n"
-           "# size 1 or so (data.schema with clip, a file of data.scale from elsewhere)\n"
+    printf("\n# party.yaml of each party; scale: none takes columns as they are, so let them be\n"
+           "# of size 1 or so (data.schema with clip, a file of data.scale from elsewhere)\n"
            "model: {layers: [], train: dp, clip: 0.03, noise: %.1f}\n"
            "data: {scale: none}\n"
            "policy:\n"

@@ -3,13 +3,15 @@
 #
 #   docs/experiments/advise/make_grid.sh >>grid.yaml
 #
+# The cases before "even" are what it printed when vfl price --advise took batches of the rows' 24th part.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 vfl=$(dirname "$0")/../../../deploy/vfl
 
 point() { # TABLE EPSILON ROWS COLUMNS CLASSES SPLIT
     "$vfl" price --advise --epsilon "$2" --rows "$3" --columns "$4" --classes "$5" >advice
-    echo "  $1-$2:"
+    echo "  even-$1-$2:"
+    echo '    seeds: [1101, 1102, 1103, 1104, 1105, 1106, 1107, 1108, 1109, 1110]'
     echo "    cluster: {train: $1-train.csv, test: $1-test.csv, $6}"
     echo '    set:'
     sed -n '/^# server.yaml/,/^# party.yaml/p' advice | sed '/^#/d; /^$/d; s/ #.*//; s/^/      /'
@@ -18,7 +20,6 @@ point() { # TABLE EPSILON ROWS COLUMNS CLASSES SPLIT
     sed '1,/^# party.yaml/d; /^#/d; /^$/d; s/^/        /' advice
 }
 
-echo 'cases:'
 for epsilon in 4 10 2 6; do
     point phishing $epsilon 4718 6,6,6,6,6 2 'parties: 5'
     [ $epsilon = 4 ] || [ $epsilon = 10 ] || continue
