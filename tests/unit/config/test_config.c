@@ -209,6 +209,8 @@ static void make_sense(struct plan *p)
     p->protocol.gaussian = fresh.protocol.gaussian;
     p->protocol.pbm.beta = p->protocol.pbm.beta < 1e-4 ? 1e-4 : p->protocol.pbm.beta;
     p->protocol.pbm.wide |= p->protocol.pbm.beta > 0.25;
+    if (p->protocol.local_view == VIEW_REFRESHED)
+        p->protocol.pbm.gain = 1;
     p->model.embedding = 1 + draw(256);
     p->model.binary_loss = BINARY_SOFTMAX;
     p->training.stop = fresh.training.stop;
