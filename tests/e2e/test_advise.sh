@@ -38,7 +38,8 @@ for rows in 199 201 301 1452 4718 4801 21522 30001 1000001; do
     "$vfl" price --advise --rows $rows --columns 5,5 --classes 2 --epsilon 3 >advice
     same all "$(awk -v rows=$rows -v batch="$(value batch)" 'BEGIN {
         last = rows % batch
-        print (last == 0 || last >= batch * 0.9 ? "all" : batch " and then " last) }')" "batches of $rows rows are alike"
+        print (last == 0 || last >= batch * 0.9 ? "all" : batch " and then " last) }')" \
+        "batches of $rows rows are alike"
 done
 
 # --- a real run takes them ---

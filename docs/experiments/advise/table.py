@@ -30,7 +30,8 @@ def main():
         for row in csv.DictReader(f):
             theirs[row["table"], row["epsilon"]].append(float(row["score"]))
     out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(["case", "epsilon_claimed", "metric", "runs", "mean", "sd", "least", "central", "central_ahead", "interval_95"])
+    out.writerow(["case", "epsilon_claimed", "metric", "runs", "mean", "sd", "least", "central", "central_ahead",
+                  "interval_95"])
     for case, v in ours.items():
         name, eps = case.removeprefix("even-").rsplit("-", 1)
         row = [case, "/".join(sorted(claims[case])), METRICS[name], len(v), f"{statistics.mean(v):.4f}"]
