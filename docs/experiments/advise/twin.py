@@ -252,8 +252,8 @@ class Net:
 
 
 # The recipe at epsilon 4: share of epsilon that steps cost (it gives the noise), what is left gives beta.  balanced:
-# class weights; gain: of the coins; average tail: the mean of the second half's weights is the model; cut: a box instead
-# of a tanh; sharp: a gain at the end alone.
+# class weights; gain: of the coins; average tail: the mean of the second half's weights is the model; cut: a box and
+# no tanh; sharp: a gain at the end alone.
 DEFAULTS = dict(
     p=1, trials=1, layers=[], head=[], init="glorot", steps=30, batch=200, rate=0.03, clip=0.03, noise=20.0, epochs=1,
     schedule="constant", average="none", decay=0.0, activation="tanh", fusion="concat", share=0.25, balanced=1, cut=0,
