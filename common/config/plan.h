@@ -33,7 +33,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
-    PLAN_KEYS_N = 70,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 71,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -154,6 +154,7 @@ struct plan {
             uint32_t trials; /* b */
             double beta;     /* in (0, 1/4], wide: (0, PLAN_BETA_MAX] */
             bool wide;
+            double gain; /* coins are tossed for gain times an embedding, cut off at +- C */
         } pbm;
         double clip; /* C: embeddings lie in [-C, C] */
         struct {

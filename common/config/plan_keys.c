@@ -96,6 +96,10 @@ const struct key plan_keys[PLAN_KEYS_N] = {
     {"protocol.pbm.wide", KEY_BOOL, AT(protocol.pbm.wide), .fallback = "false",
      .help = "Take a beta above 0.25, which PBM-VFL leaves out: few coins far from 1/2 serve "
              "embeddings that lie at the ends of the box. Claims are as exact as below."},
+    {"protocol.pbm.gain", KEY_REAL, AT(protocol.pbm.gain), .lo = 1, .hi = 1e6, .fallback = "1",
+     .help = "Coins are tossed for gain times an embedding, cut off at the ends of the box; "
+             "gradients pass as if it were 1.  A large one sends which side of 0 each value is on, "
+             "which few coins tell best.  Claims are the same."},
     {"protocol.clip", KEY_REAL, AT(protocol.clip), .lo = 1e-6, .hi = 1e6, .fallback = "1",
      .help = "C: every coordinate of an embedding lies in [-C, C]."},
     {"protocol.fixed.bits", KEY_U32, AT(protocol.fixed.bits), .lo = 2, .hi = 24, .fallback = "16",

@@ -22,6 +22,12 @@ static bool refreshed_straggler(const struct plan *p)
     return refreshed(p) && p->protocol.straggler != STRAGGLER_WAIT;
 }
 
+/* The sum has gain times the embedding, cut off; a party would take the bare one out. */
+static bool refreshed_gain(const struct plan *p)
+{
+    return refreshed(p) && p->protocol.encoding == ENCODING_PBM && p->protocol.pbm.gain > 1;
+}
+
 static bool holders_idle(const struct plan *p)
 {
     return p->protocol.label_holders > 0 && !refreshed(p);
@@ -86,6 +92,11 @@ static const struct plan_rule rules[] = {
      .with = {"protocol.straggler"},
      .reason = "refreshed puts a party's new embedding in the place of the one that the round's "
                "sum has of it, so everybody's must be there: it needs straggler wait"},
+    {.broken = refreshed_gain,
+     .key = "protocol.pbm.gain",
+     .with = {"protocol.local_view"},
+     .reason = "refreshed puts a party's new embedding in the place of the one that the round's "
+               "sum has of it, which a gain has changed: it needs stale"},
     {.broken = holders_idle,
      .key = "protocol.label_holders",
      .with = {"protocol.local_view"},

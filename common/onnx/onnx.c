@@ -128,6 +128,8 @@ static void draw_up(struct draft *d, const struct onnx_model *m)
     if (m->parties == 0) {
         add_input(d, "columns", spec->width[0]);
         layers_draw(d, m->net);
+        if (m->gain > 1.0F)
+            draft_two(d, "Mul", "steeper", d->at, draft_number(d, "gain", m->gain));
         if (m->limit > 0.0F)
             draft_clip(d, "limited", m->limit);
         add_output(d, "embedding", spec->width[spec->layers]);

@@ -38,6 +38,7 @@ struct onnx_model {
     const char *name, *about; /* of the graph; a sentence for people */
     struct onnx_note note[ONNX_NOTES_MAX];
     size_t notes;
+    float gain;  /* > 1: of a bottom, outputs are so many times as large before the limit */
     float limit; /* > 0: of a bottom, outputs are cut off at [-limit, limit] */
     /* Of a head, else parties is 0: embeddings of `width` values become the net's input as their
      * sum, or its M-th part (mean), or side by side (concat), or the

@@ -35,9 +35,16 @@ enum status pbm_init(struct pbm *p, uint32_t trials, double beta, double clip)
     p->trials = trials;
     p->beta = beta;
     p->clip = clip;
+    p->gain = 1;
     p->t_lo = (uint32_t)ceil(SCALE * (0.5 - beta));
     p->t_hi = (uint32_t)floor(SCALE * (0.5 + beta));
     return STATUS_OK;
+}
+
+/* Of a gain of 1 these are the bits of 2^16 beta / C. */
+static inline double slope_of(const struct pbm *p)
+{
+    return p->gain * (SCALE * p->beta / p->clip);
 }
 
 /* The clamp comes before the conversion, so that the integer is always in range; the range is whole
@@ -53,13 +60,13 @@ static inline uint16_t threshold(double slope, double lo, double hi, float x)
 
 uint16_t pbm_threshold(const struct pbm *p, float x)
 {
-    return threshold(SCALE * p->beta / p->clip, p->t_lo, p->t_hi, x);
+    return threshold(slope_of(p), p->t_lo, p->t_hi, x);
 }
 
 WIDE_CLONES static void take_thresholds(uint16_t t[PBM_BLOCK], const struct pbm *p,
                                         const float *restrict x)
 {
-    const double slope = SCALE * p->beta / p->clip, lo = p->t_lo, hi = p->t_hi;
+    const double slope = slope_of(p), lo = p->t_lo, hi = p->t_hi;
 
     for (size_t i = 0; i < PBM_BLOCK; i++)
         t[i] = threshold(slope, lo, hi, x[i]);

@@ -6,7 +6,11 @@
 static enum status pbm_start(struct encode *e, const struct plan *p, uint32_t parties)
 {
     (void)parties;
-    return pbm_init(&e->pbm, p->protocol.pbm.trials, p->protocol.pbm.beta, p->protocol.clip);
+    enum status s =
+        pbm_init(&e->pbm, p->protocol.pbm.trials, p->protocol.pbm.beta, p->protocol.clip);
+
+    e->pbm.gain = p->protocol.pbm.gain;
+    return s;
 }
 
 static void pbm_integers(const struct encode *e, uint32_t *q, const float *x, size_t n,

@@ -10,6 +10,8 @@ price_usage() {
 usage: vfl price [--epsilon E] [--delta D] [--trials B] [--beta X] [--embedding P] [--releases N] [--m-eff M]
                  [--noise S] [--steps Q] [--group G] [--statistics RHO]
 
+       vfl price --advise --rows N --columns A,B,... --classes K --epsilon E [--delta D]
+
 Give all but one of them, and the missing one is computed: the smallest epsilon, delta, m-eff or noise, the largest
 trials, beta, embedding or releases.
 
@@ -29,6 +31,13 @@ trials, beta, embedding or releases.
                steps, since they may be in one batch; 1
   --statistics what of its columns was drawn with noise, once: the rho of a schema with statistics: dp, as
                vfl-party -n says it; G^2 times that for a group; 0
+
+With --advise in front: settings for one epoch of training with noise, as parts of server.yaml and of each party's file,
+that cost one record at most epsilon; delta is that of privacy.delta: auto where it is left out.
+
+  --rows       rows to train on
+  --columns    of each party, as many numbers as there are parties
+  --classes    what there is to tell apart, 2 or more
 
 Exit 5: no value does it.
 USAGE

@@ -3,12 +3,15 @@
  *
  *   vfl-price --epsilon 4 --trials 4 --embedding 4 --releases 1 --m-eff 5
  *
+ * With --advise in front: settings for a federation of such sizes (price/advise.h).
+ *
  * It computes with what the parties' accounts compute with, and says of what it is a price.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "common/base/status.h"
 #include "common/privacy/paper.h"
+#include "deploy/tools/price/advise.h"
 #include "deploy/tools/price/solve.h"
 
 #include <errno.h>
@@ -216,7 +219,11 @@ int main(int argc, char **argv)
 {
     struct request r = {.missing = TERM_EPSILON};
     const struct term_kind *kind;
-    int code = read_options(&r, argc, argv);
+    int code;
+
+    if (argc > 1 && strcmp(argv[1], "--advise") == 0)
+        return advise_main(argc - 1, argv + 1);
+    code = read_options(&r, argc, argv);
 
     if (code == 0)
         code = complete(&r);

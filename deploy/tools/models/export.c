@@ -56,9 +56,21 @@ static enum status load_net(const struct package *p, struct nn_net *net, struct 
     return package_weights(p, net, err);
 }
 
+/* What coins are tossed for is so many times what a bottom computes, cut off (common/pbm/pbm.h). */
+static float gain_of(const struct package *p)
+{
+    const struct plan *plan = &p->plan;
+
+    return p->role == PACKAGE_BOTTOM && plan->protocol.encoding == ENCODING_PBM
+               ? (float)plan->protocol.pbm.gain
+               : 1.0F;
+}
+
 /* Where predictions cut a bottom's outputs off, but where it ends in C tanh. */
 static float limit_of(const struct package *p)
 {
+    if (gain_of(p) > 1.0F)
+        return (float)p->plan.protocol.clip;
     if (p->role == PACKAGE_HEAD || p->spec.act[p->spec.layers - 1] != NN_ACT_NONE)
         return 0.0F;
     return (float)(p->reach > 0 ? p->reach : p->plan.protocol.clip);
@@ -68,7 +80,7 @@ static void describe(struct onnx_model *m, const struct package *p, const struct
 {
     struct nn_head head;
 
-    *m = (struct onnx_model){.net = net, .limit = limit_of(p)};
+    *m = (struct onnx_model){.net = net, .gain = gain_of(p), .limit = limit_of(p)};
     m->name = p->role == PACKAGE_HEAD ? "head" : "bottom";
     m->about = p->role == PACKAGE_HEAD ? about_head : about_bottom;
     if (p->role == PACKAGE_BOTTOM)

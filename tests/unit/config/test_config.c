@@ -212,6 +212,7 @@ static void make_sense(struct plan *p)
     p->protocol.gaussian = fresh.protocol.gaussian;
     p->protocol.pbm.beta = p->protocol.pbm.beta < 1e-4 ? 1e-4 : p->protocol.pbm.beta;
     p->protocol.pbm.wide |= p->protocol.pbm.beta > 0.25;
+    p->protocol.pbm.gain = p->protocol.local_view == VIEW_STALE ? p->protocol.pbm.gain : 1;
     p->model.embedding = 1 + draw(256);
     p->model.binary_loss = BINARY_SOFTMAX;
     p->training.stop = fresh.training.stop;
@@ -232,8 +233,7 @@ static void make_sense(struct plan *p)
         p->data.validate_by = VALIDATE_ID;
 }
 
-/* What goes beside a head that a program computes. */
-static void suit_program(struct plan *p)
+static void suit_head_program(struct plan *p)
 {
     p->model.head = (struct config_layers){.n = 0};
     p->protocol.label_holders = p->protocol.local_view = 0; /* stale */
@@ -259,7 +259,7 @@ static void test_a_printed_server_loads_back_to_the_same_struct(void **state)
         if (i % 2 == 0) /* else nearly every plan is refused beside one */
             server.head.command = (struct config_command){0};
         else
-            suit_program(&server.plan);
+            suit_head_program(&server.plan);
         if (server.plan.model.task == TASK_MULTILABEL)
             memset(server.labels_positive, 0, sizeof server.labels_positive);
         buf_init(&out, TEXT_MAX);

@@ -155,6 +155,21 @@ static void test_refreshed_takes_clear_masks_and_shares_of_codes(void **state)
     }
 }
 
+static void test_refreshed_takes_no_gain(void **state)
+{
+    (void)state;
+    start();
+    p.protocol.pbm.gain = 2;
+    pass();
+    p.protocol.local_view = VIEW_REFRESHED;
+    refuse("protocol.pbm.gain: refreshed puts a party's new embedding");
+    p.protocol.pbm.gain = 1;
+    pass();
+    p.protocol.pbm.gain = 2;
+    p.protocol.encoding = ENCODING_FIXED;
+    pass();
+}
+
 static void test_refreshed_is_not_for_fedvs(void **state)
 {
     (void)state;
@@ -414,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_error_feedback_needs_every_upload_taken),
         cmocka_unit_test(test_parties_are_shown_uploads_side_by_side_by_chance_or_as_they_came),
         cmocka_unit_test(test_refreshed_takes_clear_masks_and_shares_of_codes),
+        cmocka_unit_test(test_refreshed_takes_no_gain),
         cmocka_unit_test(test_refreshed_is_not_for_fedvs),
         cmocka_unit_test(test_refreshed_needs_everybody),
         cmocka_unit_test(test_label_holders_refresh),

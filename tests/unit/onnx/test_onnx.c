@@ -314,6 +314,33 @@ static void test_a_polynomial_is_cut_off_before_and_behind(void **state)
     fixture_deinit(&f);
 }
 
+static void test_a_gain_comes_before_the_cut(void **state)
+{
+    const struct nn_spec spec = {1, {3, 2}, {NN_ACT_TANH}, 1.5F, ROWS, NN_SGD, .layer = {{0}}};
+    struct onnx_model m = {.name = "bottom", .about = "a test", .gain = 2.0F, .limit = 1.5F};
+    float want[ROWS * 2];
+    struct fixture f;
+    size_t cut = 0;
+
+    (void)state;
+    fixture_init(&f, &spec);
+    for (size_t i = 0; i < sizeof f.x / sizeof f.x[0]; i++)
+        f.x[i] *= 0.2F;
+    m.net = &f.net;
+    print(&f, &m);
+    give(&f.graph, 0, f.x, 3);
+    memcpy(want, nn_net_forward(&f.net, f.x, ROWS), sizeof want);
+    for (size_t i = 0; i < ROWS * 2; i++) {
+        want[i] *= 2.0F;
+        cut += fabsf(want[i]) > 1.5F;
+        want[i] = fmaxf(-1.5F, fminf(1.5F, want[i]));
+    }
+    assert_true(cut > 0 && cut < ROWS * 2);
+    same(run_graph(&f.graph, "embedding"), want, 2);
+    close_graph(&f.graph);
+    fixture_deinit(&f);
+}
+
 /* passes: other columns beside those that are looked up. */
 static void looked_up(bool passes)
 {
@@ -486,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_levels_are_looked_up_and_none_is_zeros),
         cmocka_unit_test(test_a_bottom_of_layers_with_each_activation),
         cmocka_unit_test(test_a_polynomial_is_cut_off_before_and_behind),
+        cmocka_unit_test(test_a_gain_comes_before_the_cut),
         cmocka_unit_test(test_heads_of_each_fusion_and_loss),
         cmocka_unit_test(test_a_head_without_layers),
         cmocka_unit_test(test_notes_are_metadata),

@@ -85,6 +85,26 @@ static void test_threshold_is_the_nearest_multiple_of_2_to_the_minus_16(void **s
     }
 }
 
+static void test_a_gain_stays_within_the_bounds_and_leaves_the_middle(void **state)
+{
+    struct pbm p = mechanism(1, 0.4, 2);
+    const uint16_t lo = (uint16_t)p.t_lo, hi = (uint16_t)p.t_hi;
+
+    (void)state;
+    p.gain = 4;
+    assert_int_equal(pbm_threshold(&p, 0.0F), 32768);
+    assert_int_equal(pbm_threshold(&p, 0.25F), 32768 + 26214 / 2);
+    assert_int_equal(pbm_threshold(&p, -0.5F), lo);
+    assert_int_equal(pbm_threshold(&p, 0.51F), hi);
+    p.gain = 1e6;
+    assert_int_equal(pbm_threshold(&p, 1e-5F), hi);
+    assert_int_equal(pbm_threshold(&p, -1e-5F), lo);
+    assert_int_equal(pbm_threshold(&p, 3e38F), hi);
+    assert_int_equal(pbm_threshold(&p, -3e38F), lo);
+    assert_int_equal(pbm_threshold(&p, 0.0F), 32768);
+    assert_int_equal(pbm_threshold(&p, NAN), 32768);
+}
+
 /* --- the law
  * --------------------------------------------------------------------------------------- */
 
@@ -360,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_numbers_out_of_range_are_refused),
         cmocka_unit_test(test_thresholds_stay_within_half_plus_minus_beta),
         cmocka_unit_test(test_threshold_is_the_nearest_multiple_of_2_to_the_minus_16),
+        cmocka_unit_test(test_a_gain_stays_within_the_bounds_and_leaves_the_middle),
         cmocka_unit_test(test_codes_are_binomial_at_the_threshold),
         cmocka_unit_test(test_the_statistic_sees_a_biased_coin),
         cmocka_unit_test(test_codes_of_different_elements_do_not_go_together),

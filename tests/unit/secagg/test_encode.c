@@ -214,6 +214,33 @@ static void test_pbm_is_the_mechanism_itself(void **state)
     assert_true(e.pbm.clip == 2.0 && e.pbm.beta == 0.2);
 }
 
+static void test_a_gain_is_in_the_codes_and_not_in_the_price(void **state)
+{
+    struct plan p = plan_of(ENCODING_PBM);
+    struct account_entry bare = {0}, steep = {0};
+    float x[2000], estimate[2000];
+    struct encode e = encoding(&p, 1);
+    uint32_t q[2000];
+    double sum = 0;
+    struct rng r;
+
+    (void)state;
+    encode_price(&e, &bare);
+    p.protocol.pbm.gain = 10;
+    e = encoding(&p, 1);
+    encode_price(&e, &steep);
+    assert_memory_equal(&bare, &steep, sizeof bare);
+    for (size_t i = 0; i < 2000; i++)
+        x[i] = 0.1F; /* of C = 2: with this gain 1 */
+    assert_int_equal(rng_init_key(&r, KEY), STATUS_OK);
+    encode_integers(&e, q, x, 2000, &r);
+    rng_deinit(&r);
+    encode_estimate(&e, estimate, q, 2000, 1);
+    for (size_t i = 0; i < 2000; i++)
+        sum += estimate[i];
+    assert_true(fabs(sum / 2000 - 1.0) < 0.2);
+}
+
 /* --- floats
  * ---------------------------------------------------------------------------------------- */
 
@@ -485,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_fixed_sum_is_read_back_within_half_a_step_each),
         cmocka_unit_test(test_estimate_reads_the_ends_of_the_scale),
         cmocka_unit_test(test_pbm_is_the_mechanism_itself),
+        cmocka_unit_test(test_a_gain_is_in_the_codes_and_not_in_the_price),
         cmocka_unit_test(test_float32_is_the_clipped_value),
         cmocka_unit_test(test_gaussian_is_the_nearest_step_and_a_draw),
         cmocka_unit_test(test_blocks_one_after_the_other_are_one_run),
