@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """held.py -- what it took to a target, by settings that were chosen on some seeds and are reported on others.
 
-    held.py TABLE --target auc=0.988 --by label_holders,local_iterations --tune learning_rate --base local_iterations=1
+    held.py TABLE --target auc=0.988 --by label_holders,local_iterations --base local_iterations=1 [--tune learning_rate]
             [--figure rounds|bytes] [--choose 1-5] [--report 101-110] [--where case=small]... [--csv FILE]
 
 TABLE is results.csv of vfl experiment, or the same packed, as it lies beside a grid.  Runs that agree in --by are one
@@ -10,9 +10,10 @@ least mean figure, is chosen; only its runs with the seeds of --report are count
 evaluation that shows it.  Rounds are batches: under local_order sequential a batch has as many turns as parties, and
 the table counts turns.  Bytes are training payload, both directions.
 
-"times fewer" is against the line that is like it but for --base, seed by seed: the mean of the logarithms of the ratios
-and its 95 % interval by Student's t, for seeds that reach the target in both.  "mean curve" is the round at which the
-mean score of the seeds first shows the target; a run that stopped before keeps its last score.
+Without such seeds there is nothing to choose, and what was run is taken.
+
+"times fewer" is against the line that is most like it with the value of --base, seed by seed: the mean of the logarithms
+of the ratios and its 95 % interval by Student's t, for seeds that reach the target in both.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -64,7 +65,7 @@ def column(head, name):
 
 
 def read(path, where):
-    """Run -> its rows, in their order."""
+    """The head, and the rows of each run that came to its end."""
     with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as f:
         rows = list(csv.DictReader(f))
     if not rows:
@@ -72,7 +73,8 @@ def read(path, where):
     runs = defaultdict(list)
     wanted = [(column(rows[0], name), set(values.split(","))) for name, values in where]
     for row in rows:
-        if all(row[name] in values for name, values in wanted):
+        whole = row["status"] in ("completed", "target", "budget")
+        if whole and all(row[name] in values for name, values in wanted):
             runs[row["run"]].append(row)
     return list(rows[0]), list(runs.values())
 
@@ -83,25 +85,11 @@ class Run:
         order = next((v for k, v in rows[0].items() if k.endswith("local_order")), "")
         ids = [k for k in rows[0] if k.endswith("parties")]
         turns = (int(rows[0][ids[0]]) if ids else 2) if order == "sequential" else 1
-        scored = [r for r in rows if r["test_" + metric]]
-        if figure == "rounds":
-            at = [int(r["round"]) / turns for r in scored]
-        else:
-            at = [int(r["payload_up"]) + int(r["payload_down"]) for r in scored]
-        self.curve = [(x, float(r["test_" + metric])) for x, r in zip(at, scored)]
-        self.reached = next((x for x, score in self.curve if score >= target), None)
-
-
-def by_curve(runs, target):
-    """The first point at which the mean of the runs' scores shows the target; None: it does not."""
-    for x in sorted({x for r in runs for x, _ in r.curve}):
-        going = sum(r.curve[-1][0] >= x for r in runs)
-        scores = [[s for at, s in r.curve if at <= x] for r in runs]
-        if 2 * going < len(runs) or not all(scores):
-            continue
-        if mean(s[-1] for s in scores) >= target:
-            return x
-    return None
+        there = next((r for r in rows if r["test_" + metric] and float(r["test_" + metric]) >= target), None)
+        self.reached = None
+        if there:
+            payload = int(there["payload_up"]) + int(there["payload_down"])
+            self.reached = int(there["round"]) / turns if figure == "rounds" else payload
 
 
 def choose(settings, seeds):
@@ -133,7 +121,7 @@ def main():
     parser.add_argument("table")
     parser.add_argument("--target", required=True)
     parser.add_argument("--by", required=True)
-    parser.add_argument("--tune", required=True)
+    parser.add_argument("--tune")
     parser.add_argument("--base", required=True)
     parser.add_argument("--figure", choices=["rounds", "bytes"], default="rounds")
     parser.add_argument("--choose", default="1-5")
@@ -145,32 +133,33 @@ def main():
     metric, _, value = options.target.partition("=")
     head, tables = read(options.table, [w.partition("=")[::2] for w in options.where])
     by = [column(head, name) for name in options.by.split(",")]
-    tune = column(head, options.tune)
+    tune = column(head, options.tune) if options.tune else None
     base_name, _, base_value = options.base.partition("=")
     base_at = by.index(column(head, base_name))
 
     lines = defaultdict(lambda: defaultdict(list))
     for rows in tables:
         run = Run(rows, metric, float(value), options.figure)
-        lines[tuple(rows[0][name] for name in by)][rows[0][tune]].append(run)
+        lines[tuple(rows[0][name] for name in by)][rows[0][tune] if tune else ""].append(run)
 
     wanted, chosen, report = seeds_of(options.choose), {}, {}
     for line, settings in lines.items():
         chosen[line] = choose(settings, wanted)
+        if not chosen[line] and len(settings) == 1:  # it was chosen elsewhere
+            chosen[line] = (0, math.nan), *settings, 0, 0
         if chosen[line]:
             report[line] = [r for r in settings[chosen[line][1]] if r.seed in seeds_of(options.report)]
 
     names = [name.split(".")[-1] for name in by]
-    out = [names + [tune.split(".")[-1], "chose: reached", "chose: mean", "runs", "reached", "mean", "sd", "mean curve",
-                    "times fewer", "from", "to", "seeds of both"]]
+    out = [names + [tune.split(".")[-1] if tune else "", "chose: reached", "chose: mean", "runs", "reached", "mean", "sd", "times fewer", "from", "to", "seeds of both"]]
     for line, runs in report.items():
         rank, tuned, there, tried = chosen[line]
         got = [r.reached for r in runs if r.reached is not None]
-        curve = by_curve(runs, float(value)) if runs else None
-        base = report.get(line[:base_at] + (base_value,) + line[base_at + 1:], [])
+        like = [other for other in report if other[base_at] == base_value]
+        base = max(like, key=lambda other: sum(a == b for a, b in zip(other, line)), default=None)
         shown = [f"{rank[1]:.4g}" if there else "", len(runs), len(got), f"{mean(got):.4g}" if got else "",
-                 f"{stdev(got):.3g}" if len(got) > 1 else "", f"{curve:g}" if curve else "never"]
-        out.append([*line, tuned, f"{there}/{tried}", *shown, *beside(runs, base)])
+                 f"{stdev(got):.3g}" if len(got) > 1 else ""]
+        out.append([*line, tuned, f"{there}/{tried}", *shown, *beside(runs, report.get(base, []))])
     for row in out:
         print("| " + " | ".join(str(cell) for cell in row) + " |")
     if options.csv:
