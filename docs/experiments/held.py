@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """held.py -- what it took to a target, by settings that were chosen on some seeds and are reported on others.
 
-    held.py TABLE --target auc=0.988 --by label_holders,local_iterations --base local_iterations=1 [--tune learning_rate]
-            [--figure rounds|bytes] [--choose 1-5] [--report 101-110] [--where case=small]... [--csv FILE]
+    held.py TABLE --target auc=0.988 --by label_holders,local_iterations --base local_iterations=1
+            [--tune learning_rate] [--figure rounds|bytes] [--choose 1-5] [--report 101-110] [--where case=small]...
+            [--csv FILE]
 
 TABLE is results.csv of vfl experiment, or the same packed, as it lies beside a grid.  Runs that agree in --by are one
 line.  Of each line the value of --tune that reaches the target in most of the seeds of --choose, and then with the
@@ -12,8 +13,8 @@ the table counts turns.  Bytes are training payload, both directions.
 
 Without such seeds there is nothing to choose, and what was run is taken.
 
-"times fewer" is against the line that is most like it with the value of --base, seed by seed: the mean of the logarithms
-of the ratios and its 95 % interval by Student's t, for seeds that reach the target in both.
+"times fewer" is against the line that is most like it with the value of --base, seed by seed: the mean of the
+logarithms of the ratios and its 95 % interval by Student's t, for seeds that reach the target in both.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -151,7 +152,8 @@ def main():
             report[line] = [r for r in settings[chosen[line][1]] if r.seed in seeds_of(options.report)]
 
     names = [name.split(".")[-1] for name in by]
-    out = [names + [tune.split(".")[-1] if tune else "", "chose: reached", "chose: mean", "runs", "reached", "mean", "sd", "times fewer", "from", "to", "seeds of both"]]
+    out = [[*names, tune.split(".")[-1] if tune else "", "chose: reached", "chose: mean", "runs", "reached", "mean",
+            "sd", "times fewer", "from", "to", "seeds of both"]]
     for line, runs in report.items():
         rank, tuned, there, tried = chosen[line]
         got = [r.reached for r in runs if r.reached is not None]

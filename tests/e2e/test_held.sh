@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_held.sh -- settings chosen on some seeds and reported on others (docs/experiments/held.py): what is chosen, by what, and
-# the interval of a ratio.
+# test_held.sh -- settings chosen on some seeds and reported on others (docs/experiments/held.py): what is chosen, by
+# what, and the interval of a ratio.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=../lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
@@ -9,7 +9,8 @@ held=$root/docs/experiments/held.py
 
 # rows: lines "Q RATE SEED ORDER STATUS ROUND:AUC..." to the table of vfl experiment, as far as it is read.
 rows() {
-    echo 'run,protocol.local_iterations,training.learning_rate,seed,protocol.local_order,status,round,payload_up,payload_down,test_auc'
+    printf 'run,protocol.local_iterations,training.learning_rate,seed,protocol.local_order,status,'
+    echo 'round,payload_up,payload_down,test_auc'
     while read -r q rate seed order status curve; do
         for point in $curve; do
             at=${point%:*}
@@ -52,15 +53,22 @@ rows >table.csv <<'END'
 5 1 102 parallel failed 1:0.9
 END
 # ratios 40/10, 20/10, 40/20: mean of the logarithms ln(16)/3, standard deviation 0.40019, t 4.30265 for two degrees
-same '| 3 | 1 | 2/2 | 30 | 3 | 3 | 13.33 | 5.77 | 2.52 | 0.932 | 6.81 | 3 |' "$(line 3)" 'what most seeds reach is chosen, and its ratio has an interval'
-same '| 1 | 2 | 2/2 | 41 | 3 | 3 | 33.33 | 11.5 | 1 | 1 | 1 | 3 |' "$(line 1)" 'of equals the soonest is chosen, and the first evaluation counts'
-same '| 5 | 1 | 1/1 | 7 | 1 | 0 |  |  |  |  |  | 0 |' "$(line 5)" 'a run that failed is none, one below the target is said'
-same '| 3 | 1 | 2/2 | 450 | 3 | 3 | 200 | 86.6 | 2.52 | 0.932 | 6.81 | 3 |' "$(line 3 --figure bytes)" 'bytes are both directions'
+same '| 3 | 1 | 2/2 | 30 | 3 | 3 | 13.33 | 5.77 | 2.52 | 0.932 | 6.81 | 3 |' \
+    "$(line 3)" 'what most seeds reach is chosen, and its ratio has an interval'
+same '| 1 | 2 | 2/2 | 41 | 3 | 3 | 33.33 | 11.5 | 1 | 1 | 1 | 3 |' \
+    "$(line 1)" 'of equals the soonest is chosen, and the first evaluation counts'
+same '| 5 | 1 | 1/1 | 7 | 1 | 0 |  |  |  |  |  | 0 |' \
+    "$(line 5)" 'a run that failed is none, one below the target is said'
+same '| 3 | 1 | 2/2 | 450 | 3 | 3 | 200 | 86.6 | 2.52 | 0.932 | 6.81 | 3 |' \
+    "$(line 3 --figure bytes)" 'bytes are both directions'
 
 sed 's/parallel/sequential/' table.csv >turns.csv && mv turns.csv table.csv
-same '| 3 | 1 | 2/2 | 15 | 3 | 3 | 6.667 | 2.89 | 2.52 | 0.932 | 6.81 | 3 |' "$(line 3)" 'turns of two parties are half as many batches'
-gzip -9n table.csv && same 3 "$(python3 "$held" table.csv.gz --target auc=0.9 --by local_iterations --tune learning_rate \
+same '| 3 | 1 | 2/2 | 15 | 3 | 3 | 6.667 | 2.89 | 2.52 | 0.932 | 6.81 | 3 |' \
+    "$(line 3)" 'turns of two parties are half as many batches'
+gzip -9n table.csv
+same 3 "$(python3 "$held" table.csv.gz --target auc=0.9 --by local_iterations --tune learning_rate \
     --base local_iterations=1 --choose 1-2 --report 101-103 | grep -c '^| [135] |')" 'a packed table is read'
-expect 1 'rate: no such column' 'an unknown column' python3 "$held" table.csv.gz --target auc=0.9 --by rate --base rate=1
+expect 1 'rate: no such column' 'an unknown column' \
+    python3 "$held" table.csv.gz --target auc=0.9 --by rate --base rate=1
 
 closing

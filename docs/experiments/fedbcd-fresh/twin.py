@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""twin.py -- fedbcd-fresh and fedbcd-fresh-credit in one process with torch, from FedBCD's equations: no line of code and
-no random stream in common with the daemons, no network, no parties but two modules.  Its table is read by ../held.py.
+"""twin.py -- fedbcd-fresh and fedbcd-fresh-credit in one process with torch, from FedBCD's equations: no line of code
+and no random stream in common with the daemons, no network, no parties but two modules.  ../held.py reads its table.
 
     twin.py --data FOLDER --out FILE.csv --models dense,cnn|linear --ways fresh,kept --orders parallel,sequential
             --steps 1,3,5 --rates 1,2,4 --seeds 1-5 [--chosen FILE.csv]
 
-FOLDER holds the four .gz files of MNIST; of default-credit, for linear, default-credit.csv.gz.  fresh: in each of Q local steps a party computes the derivative anew with its
-own number as it is by then and the other's as it was sent (eqs. 9 and 18); kept: party 1 does so, party 2 keeps the
-derivative of the round's start.  Under sequential party 2 begins when party 1 has stepped, with what it then sends.
-Models, start, rates by local iterations, batch, standardised columns, targets and how often they are looked for are those
-of the two grids; test rows are drawn once, 2,400 of MNIST's training file, 6,000 of default-credit.  A run ends at its
-target, or after 150 batches, 375 of default-credit.
+FOLDER holds the four .gz files of MNIST; of default-credit, for linear, default-credit.csv.gz.
+
+fresh: in each of Q local steps a party computes the derivative anew with its own number as it is by then and the
+other's as it was sent (eqs. 9 and 18); kept: party 1 does so, party 2 keeps the derivative of the round's start.  Under
+sequential party 2 begins when party 1 has stepped, with what it then sends.
+
+Models, start, rates by local iterations, batch, standardised columns, targets and how often they are looked for are
+those of the two grids; test rows are drawn once, 2,400 of MNIST's training file, 6,000 of default-credit.  A run ends
+at its target, or after 150 batches, 375 of default-credit.
 
 --chosen: of each line (model, way, order, steps) only the rate that ../held.py would choose by that table.
 
@@ -37,7 +40,8 @@ TARGET = {"dense": 0.98, "cnn": 0.975, "linear": 0.71}
 MNIST = {"batch": 256, "batches": 150, "tested": 2400, "every": 1}
 CREDIT = {"batch": 64, "batches": 375, "tested": 6000, "every": 5}
 LINE = ["model", "way", "local_order", "local_iterations"]
-HEAD = ["run", *LINE, "learning_rate", "seed", "status", "round", "payload_up", "payload_down", "train_loss", "test_auc"]
+HEAD = ["run", *LINE, "learning_rate", "seed", "status", "round", "payload_up", "payload_down", "train_loss",
+        "test_auc"]
 
 
 def idx(path):
