@@ -216,12 +216,14 @@ GRIDS_WITHOUT_RESULTS = {
     f'docs/experiments/{name}.yaml': reason for reason, names in {
         'there are only means and standard deviations: runs of before tables were kept':
             ('cvfl/grid', 'cvfl-latency/grid', 'fedbcd-credit/grid', 'fedbcd-mnist-stiff/grid',
-             'fedbcd-mnist-wide/grid', 'fedbcd-mnist-wide-edge/grid', 'fedpbcd/grid',
+             'fedbcd-mnist-wide/grid', 'fedbcd-mnist-wide-edge/grid', 'fedpbcd/grid', 'frontier/grid',
              'frontier-gaussian/grid', 'frontier-gaussian/select', 'pbm-har/grid', 'pbm-phishing/grid'),
         'runs.csv.gz, where a run is one row':
             ('defaults/choose', 'defaults/grid', 'embedding/grid', 'missing/grid', 'missing/longer',
              'oddities/grid'),
         'it chose how long others run, and its runs were not kept': ('missing/pilot',),
+        'stated, and not run yet': ('convergence/grid', 'cvfl-q/grid', 'pbm-parties/grid'),
+        'not run by daemons: twin.csv.gz has what the twin gave': ('fedbcd-fresh-credit/grid',),
         'it claims nothing': ('demo/grid',),
     }.items() for name in names
 }
