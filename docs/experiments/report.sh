@@ -27,6 +27,13 @@ picture() { # NAME PLOT OPTION...: PLOT is epoch, bytes, seconds or epsilon
     chmod 644 "$here/$grid/$name.png"
 }
 
+held() { # NAME OPTION...: chosen on some seeds, reported on others
+    name=$1
+    shift
+    echo "== $grid: $name"
+    "$here/held.py" "$runs/$grid/results.csv" --csv "$here/$grid/$name.csv" "$@"
+}
+
 draw() {
     mkdir -p "$runs/$grid/plots"
     case $grid in
@@ -36,13 +43,36 @@ draw() {
         table settings --where $searched "$@" --base own
         table best --where $searched --by case,binary_loss "$@" --best payload --base own
         table check --where case=check --by setting "$@" --base own
+        held again --where case=again --by setting --base setting=own --target auprc=0.95 --figure bytes
         picture best bytes --where $searched --by case,binary_loss "$@" --best payload
         ;;
     fedbcd-mnist)
         set -- --by local_order,local_iterations --best rounds --by-curve
         table small --where case=small "$@" --target auc=0.988
+        held again --where case=again,again-lower --by case,local_order,local_iterations --base local_iterations=1 \
+            --target auc=0.988
+        held again-lower --where case=again,again-lower --by local_order,local_iterations --tune learning_rate \
+            --choose 101-110 --base local_iterations=1 --target auc=0.988  # Q = 1 by the better rate of these seeds
         table saturated --where case=saturated "$@" --target auc=0.98
         picture saturated epoch --where case=saturated --where local_order=parallel "$@" --target auc=0.98
+        ;;
+    fedbcd-fresh)
+        set -- --by label_holders,local_iterations --tune learning_rate --base local_iterations=1 --target auc=0.98
+        held dense --where case=dense,dense-again "$@"
+        held dense-lower --where case=dense-again --choose 101-110 "$@" # Q = 1 by the better of its two rates
+        picture dense epoch --where case=dense-again --by label_holders,local_iterations --target auc=0.98 --best rounds
+        ;;
+    cvfl-q)
+        held table --by compressor,steps --tune learning_rate --base compressor=none --target f1=0.95 --figure bytes
+        ;;
+    pbm-parties)
+        "$here/pbm-parties/table.py" "$runs/pbm-parties/results.csv" "$here/pbm-parties"
+        picture auprc epoch --by case,beta,parties --score auprc
+        ;;
+    convergence)
+        for method in pbm-vfl fedvs fedbcd c-vfl; do
+            picture $method epoch --where case=$method --by how --score loss,split=train
+        done
         ;;
     fedbcd-mnist-stiff)
         set -- --by local_order,local_iterations --best rounds
@@ -110,8 +140,9 @@ draw() {
     esac
 }
 
-[ $# -gt 0 ] || for grid in bytes fedbcd-mnist fedbcd-mnist-stiff fedbcd-mnist-wide fedbcd-mnist-wide-edge \
-    fedbcd-credit fedpbcd cvfl cvfl-latency pbm-phishing pbm-har frontier frontier-gaussian; do
+[ $# -gt 0 ] || for grid in bytes fedbcd-mnist fedbcd-fresh fedbcd-mnist-stiff fedbcd-mnist-wide \
+    fedbcd-mnist-wide-edge fedbcd-credit fedpbcd cvfl cvfl-latency cvfl-q pbm-phishing pbm-har pbm-parties convergence \
+    frontier frontier-gaussian; do
     [ ! -e "$runs/$grid/runs.csv" ] || set -- "$@" "$grid"
 done
 for grid in "$@"; do

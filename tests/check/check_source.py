@@ -434,6 +434,23 @@ def rule_links(tree):
 HOSTILE = 'docs/hostile.md'
 
 
+def rule_grids(tree):
+    """beside each grid lies the table of all its evaluations, or the tables say why it does not"""
+    for path in tree.text:
+        folder, name = os.path.split(path)
+        if not fnmatch.fnmatchcase(path, 'docs/experiments/*/*.yaml'):
+            continue
+        stem = name.removesuffix('.yaml')
+        table = f'{folder}/{"" if stem == "grid" else stem + "-"}results.csv.gz'
+        if path in house.GRIDS_WITHOUT_RESULTS and table in tree.text:
+            yield path, 1, f'{table} is there: out of GRIDS_WITHOUT_RESULTS with it'
+        elif path not in house.GRIDS_WITHOUT_RESULTS and table not in tree.text:
+            yield path, 1, f'{table} is missing'
+    for path in house.GRIDS_WITHOUT_RESULTS:
+        if path not in tree.text:
+            yield TABLES, line_of(tree, path[len("docs/experiments/"):-len(".yaml")]), f"{path}: no such grid"
+
+
 def rule_named(tree):
     """each function that docs/security.md and docs/hostile.md name stands in the file beside it"""
     for path in ('docs/security.md', HOSTILE):

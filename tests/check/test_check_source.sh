@@ -260,6 +260,16 @@ add docs/page.md '[a](#a-heading-and-more) [b](../Makefile) [c](adr) [d](https:/
 accepted links docs/page.md 'a link that leads somewhere'
 new docs/page.md "$(printf '```\n[a](nowhere)\n```\n`[b](nowhere)`\n')"
 accepted links docs/page.md 'what is quoted'
+
+new docs/experiments/more/grid.yaml 'name: more'
+refused grids docs/experiments/more/grid.yaml:1 'a grid without a table of its evaluations'
+new docs/experiments/more/grid.yaml 'name: more'
+new docs/experiments/more/results.csv.gz 'packed'
+accepted grids docs/experiments/more/grid.yaml 'a grid with one'
+new docs/experiments/bytes/choose.yaml 'name: bytes-choose'
+refused grids docs/experiments/bytes/choose.yaml:1 'a second grid without a table of its own'
+new docs/experiments/demo/results.csv.gz 'packed'
+refused grids docs/experiments/demo/grid.yaml:1 'a grid that has its table and is excused all the same'
 add docs/security.md '| a rule | `buf_append`, `buf_nothing` (common/base/buf.c) | |'
 refused named "docs/security.md:$line" 'a rule of a function that is gone'
 add docs/security.md '| a rule | `buf_append` (common/base/nothing.c) | |'
