@@ -4,6 +4,7 @@
 #include "common/config/layers.h"
 
 #include "common/base/check.h"
+#include "common/config/key_value.h"
 #include "common/config/number.h"
 
 #include <stdarg.h>

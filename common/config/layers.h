@@ -10,8 +10,8 @@
 #define COLONNADE_CONFIG_LAYERS_H
 
 #include "common/base/buf.h"
-#include "common/config/key_value.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +69,8 @@ enum layers_preset {
     PRESETS
 };
 extern const char *const layers_presets[]; /* each with its word; ends in NULL */
+
+struct key_value_item;
 
 /* One item of a list, as key_value.h has it: an argument that is not given has its default.  False:
  * *want says what it should have been. */

@@ -33,6 +33,7 @@ enum {
     PLAN_VALUES_MAX = 1 << 24,      /* B x P of one round: counts and bytes of it fit 32 bits */
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
+    PLAN_HEAD_VALUES_MAX = 1 << 28, /* behind all items of model.head, of a batch */
     PLAN_KEYS_N = 71,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 

@@ -15,11 +15,11 @@ struct way {
 
 struct walk {
     struct way now;
-    uint64_t params;
-    bool open, turned; /* in a block; in its second way */
-    struct way came;   /* what came to the block */
-    struct way first;  /* the end of its first way, once turned */
-    char *fault;       /* in words; NULL: nobody asks */
+    uint64_t params, values; /* of all layers; behind all items, of one row */
+    bool open, turned;       /* in a block; in its second way */
+    struct way came;         /* what came to the block */
+    struct way first;        /* the end of its first way, once turned */
+    char *fault;             /* in words; NULL: nobody asks */
     size_t size;
 };
 
@@ -56,8 +56,11 @@ static bool norm(struct walk *w, const struct config_layer *item)
     const bool batch = item->word == LAYERS_BATCHNORM;
     char what[64];
 
-    if (!batch && w->now.width % item->argument[0] != 0) {
-        snprintf(what, sizeof what, "values of which %u groups can be made", item->argument[0]);
+    /* A group of one value is 0 whatever that is.  (0 values: not known yet.) */
+    if (!batch && w->now.width > 0 &&
+        (w->now.width % item->argument[0] != 0 || w->now.width == item->argument[0])) {
+        snprintf(what, sizeof what, "values of which %u groups of two or more can be made",
+                 item->argument[0]);
         return takes(w, what);
     }
     w->params += (batch ? 4 : 2) * w->now.width; /* batchnorm has running moments besides */
@@ -144,9 +147,11 @@ static bool walk(struct walk *w, const struct plan *p, size_t *at)
     const struct config_layers *head = &p->model.head;
 
     w->now.width = plan_head_inputs(p);
-    for (*at = 0; *at < head->n; ++*at)
+    for (*at = 0; *at < head->n; ++*at) {
         if (!item(w, &head->item[*at]))
             return false;
+        w->values += w->now.width;
+    }
     return !w->open || refuse(w, "the block before it does not end (add)");
 }
 
@@ -162,6 +167,15 @@ bool plan_head_fault(const struct plan *p, char *out, size_t size)
         layers_name(&p->model.head.item[at], name, sizeof name);
     snprintf(out, size, "item %zu, %s: %s", at + 1, name, why);
     return true;
+}
+
+uint64_t plan_head_values(const struct plan *p)
+{
+    struct walk w = {.fault = NULL};
+    size_t at;
+
+    (void)walk(&w, p, &at);
+    return w.values;
 }
 
 bool plan_head_lists(const struct plan *p, enum layers_word word)

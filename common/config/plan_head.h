@@ -19,6 +19,9 @@ uint32_t plan_head_inputs(const struct plan *p);
  * comes, into out (size bytes), in words; false: all do.  As far as widths are known yet. */
 bool plan_head_fault(const struct plan *p, char *out, size_t size);
 
+/* What a row makes of values behind all items, for which there is memory for a whole batch. */
+uint64_t plan_head_values(const struct plan *p);
+
 bool plan_head_lists(const struct plan *p, enum layers_word word);
 /* Does a layer of the head make what one row gives hang on the others of its batch? */
 bool plan_head_mixes(const struct plan *p);

@@ -181,8 +181,8 @@ const struct key plan_keys[PLAN_KEYS_N] = {
     {"protocol.absent", KEY_CHOICE, AT(protocol.absent), .choices = absents, .fallback = "ignore",
      .help = "What stands for a party that straggler drop does without.  ignore: nothing; in clear "
              "the sum of the others counts M / present times, and max is the largest of theirs.  "
-             "zero: zeros, and the others count once; for concat this has to be said.  (Its last "
-             "embedding of a row stands for it under straggler async.)"},
+             "zero: zeros, and the others count once; for concat this has to be said.  Under "
+             "straggler async its last embedding of a row stands for it."},
     {"protocol.deadline_ms", KEY_U32, AT(protocol.deadline_ms), .lo = 10, .hi = 3600000,
      .fallback = "5000",
      .help = "Milliseconds from the opening of a round until the missing are dropped; "

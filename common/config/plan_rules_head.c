@@ -49,6 +49,22 @@ static bool max_factored(const struct plan *p)
     return p->model.fusion == FUSION_MAX && p->protocol.gradient.form == GRADIENT_FACTORED;
 }
 
+static bool head_large(const struct plan *p)
+{
+    return plan_head_values(p) > PLAN_HEAD_VALUES_MAX / p->training.batch;
+}
+
+static void large_numbers(const struct plan *p, char *out, size_t size)
+{
+    snprintf(out, size, " (%llu values)",
+             (unsigned long long)plan_head_values(p) * p->training.batch);
+}
+
+static bool head_mixes_one(const struct plan *p)
+{
+    return plan_head_mixes(p) && p->training.batch < 2;
+}
+
 static const struct plan_rule of_head[] = {
     {.broken = head_faulty,
      .key = "model.head",
@@ -76,5 +92,14 @@ static const struct plan_rule of_head[] = {
      .with = {"model.fusion"},
      .reason = "with max each party's gradient is of the coordinates that it has the largest of, "
                "which no product of two factors is: it needs full"},
+    {.broken = head_large,
+     .key = "model.head",
+     .with = {"training.batch"},
+     .reason = "what a batch makes behind all items must stay within 2^28 values",
+     .numbers = large_numbers},
+    {.broken = head_mixes_one,
+     .key = "training.batch",
+     .with = {"model.head"},
+     .reason = "batchnorm makes the same of any row that is alone: it needs 2 or more"},
 };
 const struct plan_rules plan_rules_head = PLAN_RULES(of_head);

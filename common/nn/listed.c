@@ -225,10 +225,14 @@ static enum status norm(struct stack *s, const struct config_layer *item)
     if (st != STATUS_OK)
         return st;
     of.shape = s->form == FLAT ? (struct nn_shape){width_of(s), 1, 1} : s->shape;
-    if (of.shape.channels % of.groups == 0)
+    /* Of values a group of one is 0 whatever that is; of places there are more to a channel. */
+    if (of.shape.channels % of.groups == 0 &&
+        (batch || s->form != FLAT || of.shape.channels > of.groups))
         return push(s, &of, NN_ACT_NONE, width_of(s));
-    snprintf(takes, sizeof takes, "%s of which %u groups can be made",
-             s->form == FLAT ? "values" : "channels", of.groups);
+    snprintf(takes, sizeof takes,
+             s->form == FLAT ? "values of which %u groups of two or more can be made"
+                             : "channels of which %u groups can be made",
+             of.groups);
     return refuse(s, takes);
 }
 

@@ -33,7 +33,11 @@ trials, beta, embedding or releases.
                vfl-party -n says it; G^2 times that for a group; 0
 
 With --advise in front: settings for one epoch of training with noise, as parts of server.yaml and of each party's file,
-that cost one record at most epsilon; delta is that of privacy.delta: auto where it is left out.
+that cost one record at most epsilon; delta is that of privacy.delta: auto for so many rows where it is left out, 1e-5
+at most, by which parties judge; rows of a test count there, too: give --delta where they are many.  With three
+classes or more the scores are far below what central training has at the same epsilon
+(docs/reproductions.md).  There are no masks: the server sees each party's coins, and each party's own noise alone
+is what hides its records.
 
   --rows       rows to train on
   --columns    of each party, as many numbers as there are parties

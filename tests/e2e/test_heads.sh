@@ -82,7 +82,7 @@ import json; print(json.load(open("zeros/summary.json"))["degraded"]["missing_up
 # --- what is refused, before anything runs ---
 expect 2 'item 1, conv2d: it takes an image or a series, and 16 values come to it' 'an image in a head' \
     train 3 no-2 --set 'model.head=[{conv2d: {out: 2, kernel: 3}}]'
-expect 2 'item 2, groupnorm: .* of which 3 groups can be made, and 8 values come to it' 'groups' \
+expect 2 'item 2, groupnorm: .* of which 3 groups of two or more can be made, and 8 values come to it' 'groups' \
     train 3 no-3 --set 'model.head=[8, {groupnorm: {groups: 3}}]'
 expect 2 'model.head=.*a party that computes the loss itself would have batchnorm tie' 'refreshed' \
     train 3 no-4 --set 'model.head=[8, batchnorm]' --set protocol.local_view=refreshed

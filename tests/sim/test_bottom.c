@@ -4,6 +4,7 @@
 #include "party/train/bottom.h"
 
 #include "common/base/check.h"
+#include "common/config/key_value.h"
 
 #include <math.h>
 #include <setjmp.h>

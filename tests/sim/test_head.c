@@ -1,6 +1,5 @@
 /* test_head.c -- the gradient that parties receive, against differences of a head written here in
  * double; and the head's own steps against a loop by hand.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "server/train/head.h"
@@ -90,7 +89,7 @@ static void start(struct server_head *h, const struct plan *p)
     struct rng init = {0};
 
     CHECK(rng_init_key(&init, key) == STATUS_OK);
-    CHECK(server_head_init(h, p, ROWS_MAX, &init) == STATUS_OK);
+    CHECK(server_head_init(h, p, ROWS_MAX, &(struct nn_head_outside){0}, &init) == STATUS_OK);
     rng_deinit(&init);
     for (size_t i = 0; i < h->top.net.spec.layers; i++) {
         struct nn_layer *l = &h->top.net.layer[i];
@@ -573,7 +572,8 @@ static void test_short_memory_is_said(void **state)
     (void)state;
     CHECK(rng_init_key(&init, key) == STATUS_OK);
     mem_fail_at(1);
-    assert_int_equal(server_head_init(&h, &p, ROWS_MAX, &init), STATUS_MEMORY);
+    assert_int_equal(server_head_init(&h, &p, ROWS_MAX, &(struct nn_head_outside){0}, &init),
+                     STATUS_MEMORY);
     server_head_deinit(&h);
     server_head_deinit(&h);
     rng_deinit(&init);

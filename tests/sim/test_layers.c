@@ -3,6 +3,8 @@
  */
 #include "party/train/layers.h"
 
+#include "common/config/key_value.h"
+
 #include "common/nn/layer.h"
 
 #include <setjmp.h>

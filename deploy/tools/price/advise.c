@@ -8,6 +8,7 @@
  */
 #include "deploy/tools/price/advise.h"
 
+#include "common/privacy/ledger.h"
 #include "deploy/tools/price/solve.h"
 
 #include <errno.h>
@@ -174,22 +175,12 @@ static int take(struct advise_asked *a, int option, const char *text)
         a->classes = (uint32_t)n;
         break;
     case EPSILON: good = real(&a->epsilon, text, 0.01, 1000); break;
-    case DELTA: good = real(&a->delta, text, 1e-15, 1e-3); break;
+    case DELTA: good = real(&a->delta, text, 1e-15, 1e-5); break;
     default: return 2;
     }
     return good && *end == '\0' ? 0
                                 : refuse("--%s %s: not such a number (vfl price --help)",
                                          options[option - ROWS].name, text);
-}
-
-/* The plan's own rule for privacy.delta: auto. */
-static double delta_of(uint64_t rows)
-{
-    double delta = 1e-5;
-
-    while (delta * (double)rows >= 1)
-        delta /= 10;
-    return delta;
 }
 
 static int read_options(struct advise_asked *a, int argc, char **argv)
@@ -216,7 +207,7 @@ static int read_options(struct advise_asked *a, int argc, char **argv)
             return refuse("--%s is missing", options[i - ROWS].name);
     }
     if (!given[DELTA - ROWS])
-        a->delta = delta_of(a->rows);
+        a->delta = ledger_delta(a->rows);
     return 0;
 }
 

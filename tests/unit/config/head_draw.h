@@ -5,7 +5,7 @@
 #define COLONNADE_TESTS_CONFIG_HEAD_DRAW_H
 
 #include "common/config/key.h"
-#include "common/config/plan.h"
+#include "common/config/plan_head.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ static inline void head_draw(const struct key *k, struct config_layers *l,
                              uint32_t (*draw)(uint32_t below))
 {
     static const struct config_layer may[] = {
-        {LAYERS_UNITS, {65536}}, {LAYERS_UNITS, {1}},     {LAYERS_UNITS, {12}},
+        {LAYERS_UNITS, {65536}}, {LAYERS_UNITS, {2}},     {LAYERS_UNITS, {12}},
         {LAYERS_GROUPNORM, {1}}, {LAYERS_BATCHNORM, {0}}, {LAYERS_RELU, {0}},
         {LAYERS_TANH, {0}},      {LAYERS_SIGMOID, {0}},   {LAYERS_FLATTEN, {0}},
     };
@@ -32,7 +32,11 @@ static inline void head_draw(const struct key *k, struct config_layers *l,
 static inline void head_make_sense(struct plan *p)
 {
     struct config_layers *head = &p->model.head;
+    char why[256];
 
+    if (plan_head_fault(p, why, sizeof why) || (plan_head_mixes(p) && p->training.batch < 2) ||
+        plan_head_values(p) > PLAN_HEAD_VALUES_MAX / p->training.batch)
+        *head = (struct config_layers){.n = 0};
     for (size_t i = 0; i < head->n; i++)
         if (head->item[i].word == LAYERS_BATCHNORM && p->protocol.local_view == VIEW_REFRESHED)
             head->item[i] = (struct config_layer){.word = LAYERS_RELU};

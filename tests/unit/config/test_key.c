@@ -72,7 +72,7 @@ static void test_an_unknown_key_is_answered_with_the_nearest_and_its_neighbours(
         const char *path, *answer;
     } cases[] = {
         {"protocol.pbm.trails",
-         "unknown key, is it protocol.pbm.trials? (known here: trials, beta, wide)"},
+         "unknown key, is it protocol.pbm.trials? (known here: trials, beta, wide, gain)"},
         {"privacy.beta", "unknown key, is it protocol.pbm.beta? (known here: delta, max_epsilon)"},
         {"training.stop.xyzzy", "unknown key (known here: metric, split, value)"},
         {"prvacy",

@@ -4,6 +4,8 @@
  */
 #include "common/config/plan_head.h"
 
+#include "common/config/key_value.h"
+
 #include "tests/unit/config/refused.h"
 
 #include <stdlib.h>
@@ -75,8 +77,8 @@ static void test_an_item_that_does_not_take_what_comes_is_named_with_both_shapes
         {"[globalpool]",
          "(item 1, globalpool: it takes an image or a series, and 6 values come to it)"},
         {"[5,{groupnorm: {groups: 2}}]",
-         "(item 2, groupnorm: it takes values of which 2 groups can "
-         "be made, and 5 values come to it)"},
+         "(item 2, groupnorm: it takes values of which 2 groups of two or more can be made, and 5 "
+         "values come to it)"},
         {"[residual,5,add]", "(item 3, add: it takes twice the same, of which one is 6 values, and "
                              "5 values come to it)"},
         {"[residual,5,shortcut,4,add]", "(item 5, add: it takes twice the same, of which one is 5 "
@@ -98,7 +100,7 @@ static void test_an_item_that_does_not_take_what_comes_is_named_with_both_shapes
                  cases[i].why);
         refuse(all);
     }
-    begin("[residual,6,add,residual,5,shortcut,5,add,{groupnorm: {groups: 5}}]");
+    begin("[residual,6,add,residual,6,shortcut,6,add,{groupnorm: {groups: 3}}]");
     pass();
 }
 
@@ -117,7 +119,7 @@ static void test_a_width_that_is_not_known_yet_refuses_nothing(void **state)
     p.model.fusion = FUSION_CONCAT;
     p.protocol.aggregation = AGGREGATION_CLEAR;
     refuse("model.head: each item must take what comes to it (item 1, groupnorm: it takes values "
-           "of which 4 groups can be made, and 18 values come to it)");
+           "of which 4 groups of two or more can be made, and 18 values come to it)");
 }
 
 static void test_parties_that_compute_the_loss_have_no_batch_norm(void **state)
@@ -127,8 +129,24 @@ static void test_parties_that_compute_the_loss_have_no_batch_norm(void **state)
     pass();
     p.protocol.local_view = VIEW_REFRESHED;
     refuse("model.head: a party that computes the loss itself would have batchnorm tie");
-    list("[5,{groupnorm: {groups: 5}},relu]");
+    list("[5,{groupnorm: {groups: 1}},relu]");
     pass();
+    list("[5,{groupnorm: {groups: 5}},relu]");
+    refuse(
+        "model.head: each item must take what comes to it (item 2, groupnorm: it takes values of "
+        "which 5 groups of two or more can be made, and 5 values come to it)");
+    begin("[5,batchnorm,relu]");
+    p.training.batch = 2;
+    pass();
+    p.training.batch = 1;
+    refuse("training.batch: batchnorm makes the same of any row that is alone");
+    begin("[8192,relu,relu,relu,relu,relu,relu,relu]");
+    p.shape.train_rows = 5000;
+    p.training.batch = 4096;
+    pass();
+    p.training.batch = 4097;
+    refuse("model.head: what a batch makes behind all items must stay within 2^28 values "
+           "(268500992 values)");
 }
 
 static void test_a_factored_gradient_wants_units_first(void **state)
