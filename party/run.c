@@ -360,7 +360,8 @@ static struct error why_ended(const struct party_run *r)
 {
     struct error why = r->error;
 
-    program_tell(r->in->bottom.program, &why);
+    if (why.status == STATUS_OK)
+        why.status = program_tell(r->in->bottom.program, &why);
     return why;
 }
 

@@ -255,10 +255,8 @@ static enum status begin_session(struct server_run *r, struct error *err)
         s = server_checkpoint_save(&in->config, r->session, err);
     if (s == STATUS_OK && journals(r))
         s = read_journal(r, err);
-    if (s == STATUS_OK) { /* of a run that is gone on with, or a model that it goes on from */
-        program_tell(in->head.program, err);
-        s = err->status;
-    }
+    if (s == STATUS_OK) /* of a run that is gone on with, or a model that it goes on from */
+        s = program_tell(in->head.program, err);
     if (s == STATUS_OK)
         server_results_go_on(&r->results, server_session_report(r->session));
     return s;
@@ -422,9 +420,7 @@ enum status server_run_end(struct server_run *r, struct error *err)
         s = end_alignment(r, err);
     else
         s = r->in->predicts ? end_predictions(r, err) : end_training(r, err);
-    if (s == STATUS_OK)
-        program_tell(r->in->head.program, err);
-    return err->status;
+    return s == STATUS_OK ? program_tell(r->in->head.program, err) : s;
 }
 
 void server_run_deinit(struct server_run *r)

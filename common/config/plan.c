@@ -21,6 +21,11 @@ double plan_weight_decay(const struct plan *p)
     return p->training.optimizer == OPTIMIZER_ADAMW ? PLAN_ADAMW_DECAY : 0;
 }
 
+double plan_gain(const struct plan *p)
+{
+    return p->protocol.encoding == ENCODING_PBM ? p->protocol.pbm.gain : 1;
+}
+
 bool plan_keeps_apart(const struct plan *p)
 {
     return p->model.fusion == FUSION_CONCAT || p->model.fusion == FUSION_MAX;

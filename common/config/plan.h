@@ -247,6 +247,8 @@ enum plan_activation { ACTIVATION_RELU, ACTIVATION_TANH, ACTIVATION_SIGMOID, ACT
 /* Does the server need each party's embedding by itself, since the fusion is of no sum: concat and
  * max? */
 bool plan_keeps_apart(const struct plan *p);
+/* Coins are tossed for so many times what a bottom computes, cut off at +-C; 1 without coins. */
+double plan_gain(const struct plan *p);
 
 /* Is the encoding a compressor: no noise, no common grid, decoded one upload at a time? */
 bool plan_compresses(const struct plan *p);

@@ -335,6 +335,7 @@ enum status package_continues(const struct package *p, const struct plan *plan, 
 {
     const struct plan *of = &p->plan;
     const double clip = of->protocol.clip, now = plan->protocol.clip;
+    const double gain = plan_gain(of), gain_now = plan_gain(plan);
     const struct {
         const char *key;
         bool same;
@@ -347,6 +348,7 @@ enum status package_continues(const struct package *p, const struct plan *plan, 
         {"model.head_activation", of->model.head_activation == plan->model.head_activation},
         {"model.binary_loss", of->model.binary_loss == plan->model.binary_loss},
         {"protocol.clip", !(clip < now) && !(clip > now)},
+        {"protocol.pbm.gain", !(gain < gain_now) && !(gain > gain_now)},
         {"training.party_dropout",
          (of->training.party_dropout > 0) == (plan->training.party_dropout > 0)},
         {"the number of parties", of->shape.parties == plan->shape.parties},

@@ -137,6 +137,8 @@ static enum status pair_use(struct buf *out, const struct plan *p)
     if (s == STATUS_OK)
         s = pair_number(out, "clip", p->protocol.clip);
     if (s == STATUS_OK)
+        s = pair_number(out, "gain", plan_gain(p));
+    if (s == STATUS_OK)
         s = pair_text(out, "output", p->model.output == OUTPUT_IDENTITY ? "identity" : "linear");
     if (s == STATUS_OK)
         s = pair_text(out, "loss", task_of(p)->loss_name);

@@ -353,12 +353,12 @@ static const float *take_most(struct nn_head *h, const float *fused, uint32_t ro
         fused += h->width;
         for (uint16_t m = 1; m < h->parties; m++, fused += h->width)
             for (uint32_t i = 0; i < h->width; i++)
-                if (fused[i] > most[i]) {
+                if (!(fused[i] <= most[i]) && !isnan(most[i])) { /* what is no number stays none */
                     most[i] = fused[i];
                     whose[i] = m;
                 }
         for (uint32_t i = 0; i < h->width; i++)
-            most[i] = most[i] > -FLT_MAX ? most[i] : 0;
+            most[i] = most[i] <= -FLT_MAX ? 0 : most[i];
     }
     return h->most;
 }

@@ -440,11 +440,12 @@ const char *program_failed(const struct program *p)
     return p != NULL && talk_over(&p->talk) ? p->talk.failed : NULL;
 }
 
-void program_tell(const struct program *p, struct error *err)
+enum status program_tell(const struct program *p, struct error *err)
 {
-    if (err->status == STATUS_OK && program_failed(p) != NULL)
-        error_set(err, STATUS_IO, "%s: it %s; %s were zeros from then on",
-                  talk_part(p->talk.part)->key, p->talk.failed, talk_part(p->talk.part)->zeros);
+    if (program_failed(p) == NULL)
+        return STATUS_OK;
+    return error_set(err, STATUS_IO, "%s: it %s; %s were zeros from then on",
+                     talk_part(p->talk.part)->key, p->talk.failed, talk_part(p->talk.part)->zeros);
 }
 
 void program_pardon(struct program *p)

@@ -88,9 +88,8 @@ void program_end(struct program *p, uint64_t job);
 /* Why what it computes is zeros, or was in the job that ended last; NULL: it is not, or there is no
  * program (p NULL). */
 const char *program_failed(const struct program *p);
-/* The same for whoever waits for the job's end: *err, where it is STATUS_OK, is STATUS_IO and the
- * line about it. */
-void program_tell(const struct program *p, struct error *err);
+/* The same as a status: STATUS_IO, and the line about it. */
+enum status program_tell(const struct program *p, struct error *err) MUST_USE;
 /* Another job is offered: what was wrong with the last one has been told.  NULL is fine. */
 void program_pardon(struct program *p);
 

@@ -189,9 +189,7 @@ static enum status init(struct server_predict *p, const struct server_setup *set
     p->head.spread = m->spread;
     p->head.temperature = m->temperature;
     s = package_weights(m, &p->head.net, err);
-    if (s == STATUS_OK)
-        program_tell(p->program.program, err); /* of a model whose head is lost */
-    return err->status != STATUS_OK ? err->status : s;
+    return s == STATUS_OK ? program_tell(p->program.program, err) : s; /* of a lost head */
 }
 
 enum status server_predict_new(struct server_predict **out, const struct server_setup *setup,

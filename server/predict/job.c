@@ -294,8 +294,7 @@ static void work(void *state, struct actions *out)
     if (p->worked == STATUS_OK) {
         nn_head_spread(&p->head, p->fused, p->fed->set.member, p->fed->set.n, p->rows);
         score(p, p->rows, server_predict_scores(p));
-        program_tell(p->program.program, &p->fed->error); /* zeros are no answers */
-        p->worked = p->fed->error.status;
+        p->worked = program_tell(p->program.program, &p->fed->error); /* zeros are no answers */
     }
     subnormal_restore(mode);
 }

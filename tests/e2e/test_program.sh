@@ -296,8 +296,9 @@ PY
     VFL_BIN=$dir/bin torch torch-resumed && ok 'and go on' || not_ok 'going on'
     same "$(value torch/summary.json 's["model_sha256"]')" "$(value torch-resumed/summary.json 's["model_sha256"]')" \
         'to the same modules, with what their optimisers had'
-    run columns --set training.epochs=4 --set training.optimizer=adam --set training.learning_rate=0.003 \
-        --party "*:model.program=[$python, $root/deploy/python/examples/columns.py]" &&
+    "$vfl" cluster --parties 3 --seed 5 --quiet --out columns --set training.epochs=4 \
+        --set training.optimizer=adam --set training.learning_rate=0.003 \
+        --party "*:model.program=[$python, $root/deploy/python/examples/columns.py]" >columns.said 2>&1 &&
         ok 'a transformer over columns trains' || not_ok 'a transformer over columns'
     same yes "$(value columns/server/summary.json '"yes" if s["test"]["accuracy"] > 0.85 else s["test"]')" 'and learns'
     # Forty images whose class is a colour.

@@ -89,10 +89,13 @@ def layer(kind, tensor, x):
     return z * tensor("weight") + tensor("bias")
 
 
-# What the sum is made of where values are sent as integers without noise: the nearest of 2^bits points.
+# Cut off behind a gain; and what the sum is made of where values are sent as integers without noise: the nearest of
+# 2^bits points.
 def rounded(about, h):
     plan = dict(line.split("=", 1) for line in about["plan"].splitlines())
     limit, bits = float(about["clip"]), int(plan["protocol.fixed.bits"])
+    if float(about["gain"]) > 1:
+        h = np.clip(float(about["gain"]) * h, -limit, limit)
     if plan["protocol.aggregation"] == "fedvs":
         limit, bits = float(about["reach"]), min(24, int(math.log2(2**31 / int(about["parties"]))))
     elif plan["protocol.encoding"] != "fixed":

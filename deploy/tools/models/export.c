@@ -59,11 +59,7 @@ static enum status load_net(const struct package *p, struct nn_net *net, struct 
 /* What coins are tossed for is so many times what a bottom computes, cut off (common/pbm/pbm.h). */
 static float gain_of(const struct package *p)
 {
-    const struct plan *plan = &p->plan;
-
-    return p->role == PACKAGE_BOTTOM && plan->protocol.encoding == ENCODING_PBM
-               ? (float)plan->protocol.pbm.gain
-               : 1.0F;
+    return p->role == PACKAGE_BOTTOM ? (float)plan_gain(&p->plan) : 1.0F;
 }
 
 /* Where predictions cut a bottom's outputs off, but where it ends in C tanh. */

@@ -220,6 +220,14 @@ static void print_settings(const struct advise_asked *a, const struct advised *s
            "# any of the others, and all of them together; for one that is trained on. For one\n"
            "# that is only predicted, once, less: it takes part in no step.\n",
            a->rows, a->parties, a->classes, s->epsilon, a->delta);
+    printf(
+        "# There are no masks: the server sees each party's coins, and nothing but a party's own\n"
+        "# noise hides its records.\n");
+    if (a->classes > 2)
+        printf("# With more than two classes scores are far below central training at this "
+               "epsilon.\n");
+    if (s->epsilon > ACCOUNT_VACUOUS)
+        printf("# Over %g an epsilon says nothing (vacuous).\n", ACCOUNT_VACUOUS);
     printf("\n# server.yaml\n"
            "model: {embedding: %" PRIu32 ", fusion: concat, head: [], init: glorot%s}\n"
            "protocol:\n"
@@ -233,14 +241,17 @@ static void print_settings(const struct advise_asked *a, const struct advised *s
            "privacy: {delta: %g}\n",
            s->embedding, a->classes == 2 ? ", binary_loss: sigmoid" : "", s->beta, s->steps,
            s->batch, s->cosine ? "cosine" : "constant", a->delta);
-    printf("\n# party.yaml of each party; scale: none takes columns as they are, so let them be\n"
-           "# of size 1 or so (data.schema with clip, a file of data.scale from elsewhere)\n"
-           "model: {layers: [], train: dp, clip: 0.03, noise: %.1f}\n"
-           "data: {scale: none}\n"
-           "policy:\n"
-           "  aggregations: [clear]\n"
-           "  max_epsilon: {adversary: server, adjacency: record_dp, value: %g}\n",
-           s->noise, a->epsilon);
+    printf(
+        "\n# party.yaml of each party; scale: none takes columns as they are, so let them be of\n"
+        "# size 1 or so, or name a file of means and deviations that no record here has made\n"
+        "# (data.scale, with scale_given: true)\n"
+        "model: {layers: [], train: dp, clip: 0.03, noise: %.1f}\n"
+        "data: {scale: none}\n"
+        "policy:\n"
+        "  aggregations: [clear]\n"
+        "  min_parties: %" PRIu32 "\n"
+        "  max_epsilon: {adversary: server, adjacency: record_dp, value: %g}\n",
+        s->noise, a->parties < 3 ? a->parties : 3, a->epsilon);
 }
 
 int advise_main(int argc, char **argv)

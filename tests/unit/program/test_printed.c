@@ -32,8 +32,7 @@ static size_t printed(char *said, size_t max, const char *text, size_t times)
     return n;
 }
 
-static void
-test_what_a_program_prints_is_marked_and_is_not_more_than_so_much_in_a_minute(void **state)
+static void test_what_is_printed_is_marked_and_bounded_in_a_minute(void **state)
 {
     static char said[1 << 20];
     static const char forged[] = "x\n2026-01-01T00:00:00.000Z p1 error: all is lost\nlast";
@@ -52,8 +51,7 @@ test_what_a_program_prints_is_marked_and_is_not_more_than_so_much_in_a_minute(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            test_what_a_program_prints_is_marked_and_is_not_more_than_so_much_in_a_minute),
+        cmocka_unit_test(test_what_is_printed_is_marked_and_bounded_in_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
