@@ -135,6 +135,69 @@ expect 0 '' 'a head that does not' predict swapped --data new.csv
 same yes "$(awk -F, 'NR > 1 && $NF != 0.5 { other++ } END { print (other > 30 ? "yes" : "no") }' \
     "$(find swapped/predictions -name scores.csv | sort | tail -1)")" 'is asked for all of them'
 
+# --- a server that stands ---
+
+trap 'for p in "$dir"/*.pid; do [ ! -e "$p" ] || kill -9 "$(cat "$p")" 2>/dev/null; done; rm -rf "$dir"' EXIT
+run stands || not_ok 'a trial cluster'
+port=$(cut -d: -f2 stands/server/address)
+cat >moody.py <<PY
+import os, signal, numpy
+from colonnade import DenseHead, serve
+
+class Moody(DenseHead):
+    calls = 0
+
+    def back(self, gradient):
+        self.calls += 1
+        mood = open('$dir/mood').read().strip()
+        if mood == 'nan':
+            return numpy.full((len(gradient), self.job.inputs), numpy.nan, numpy.float32)
+        if mood == 'crash' and self.calls == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().back(gradient)
+
+serve(Moody([8]))
+PY
+echo well >mood
+cp stands/server/config.yaml plain.yaml
+sed "\$a model: {head_program: [$python, $dir/moody.py]}" plain.yaml >stands/server/config.yaml
+"$VFL_BIN/vfl-server" -c stands/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" >server.log 2>&1 &
+echo $! >server.pid
+for i in 1 2 3; do
+    "$VFL_BIN/vfl-party" -c stands/party-$i/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
+        --set data.predict=stands/data/party-$i-test.csv >party-$i.log 2>&1 &
+    echo $! >$i.pid
+done
+job() {
+    "$vfl" job --state stands/server "$@"
+}
+does() { # CODE WORDS WHAT JOB...
+    code=$1 words=$2 what=$3
+    shift 3
+    expect "$code" "$words" "$what" job wait "$(job submit "$@")"
+}
+wait_until test -S stands/server/control
+printf 'training: {epochs: 1}\n' >first.yaml
+printf 'model: {head: [8]}\n' >layers.yaml
+cut -d, -f1 stands/data/party-1-test.csv | tail -n +2 >ids
+does 0 completed 'a job with the program' train first.yaml
+does 0 completed 'and predictions by it' predict ids
+does 1 'not beside model.head_program' 'a plan with layers is refused' train layers.yaml
+echo nan >mood
+does 1 'gives a gradient' 'a head that fails with zeros ends the job' train first.yaml
+echo crash >mood
+does 1 'gone in the middle of back' 'one that fails later is told of' train first.yaml
+echo well >mood
+does 0 completed 'the next one works' train first.yaml
+cp plain.yaml stands/server/config.yaml
+does 1 'not the one that this server was started with' 'another file is no other head' train layers.yaml
+kill -0 "$(cat server.pid)" && ok 'the server still stands' || not_ok 'the server is gone'
+kill "$(cat server.pid)" "$(cat 1.pid)" "$(cat 2.pid)" "$(cat 3.pid)"
+for i in server 1 2 3; do
+    wait "$(cat $i.pid)" 2>/dev/null
+    rm $i.pid
+done
+
 # --- modules of PyTorch ---
 
 if "$python" -c 'import torch' 2>/dev/null; then
