@@ -148,8 +148,8 @@ hidden() { # OUT [GOOD]: all others see what they see in a run of a program that
 }
 
 # With zeros: before anything is said, and nothing else is tried again.
-failing crash forward 1 'is gone in the middle of forward' --set protocol.patience_ms=3000
-failing nan evaluate 1 'gives an embedding with a value that is not finite' --set protocol.patience_ms=3000
+failing crash forward 1 'is gone in the middle of forward' --set protocol.patience_ms=6000
+failing nan evaluate 1 'gives an embedding with a value that is not finite' --set protocol.patience_ms=6000
 same '' "$(ls nan-evaluate-1/party-2/models 2>/dev/null)" 'of which no model is kept'
 # With records.
 failing crash forward 5 'is gone in the middle of forward'
@@ -343,7 +343,7 @@ expect 2 'model.program: its command: No such file' 'a command that there is not
 expect 2 'model.program: it is gone' 'a program that is none' check --set 'model.program=[true]'
 # shellcheck disable=SC2086 # words
 run pulled --party "*:$dense" --set protocol.proximal=0.1 --set protocol.local_iterations=2 \
-    --set protocol.patience_ms=3000 $clear
+    --set protocol.patience_ms=6000 $clear
 grep -q 'protocol.proximal' pulled/party-1/log.txt && ok 'a plan that pulls weights back is refused' ||
     not_ok 'a plan that pulls weights back is not refused'
 same '' "$(grep -h 'program\|proximal' pulled/server/log.txt)" 'and the server is not told why'
