@@ -9,6 +9,7 @@
 #include "common/config/key_set.h"
 #include "common/config/load.h"
 #include "common/config/peers.h"
+#include "common/config/plan_head.h"
 #include "common/config/plan_keys.h"
 #include "common/config/plan_rules.h"
 #include "common/config/task.h"
@@ -99,34 +100,12 @@ static enum status check_columns(const struct load *l, enum plan_validate_by by,
     return load_refuse(l, "data.validate_by", must, err);
 }
 
-/* What a program computes is no list of layers, goes to nobody, and is drawn back by nobody. */
 static enum status check_head(const struct load *l, const struct config_server *c,
                               struct error *err)
 {
-    const struct plan *p = &c->plan;
-    const struct {
-        bool broken;
-        const char *key, *why;
-    } rule[] = {
-        {p->model.head.n > 0, "model.head", "not beside model.head_program, which is the head"},
-        {p->model.output == OUTPUT_IDENTITY, "model.output",
-         "identity has no head, and model.head_program is one"},
-        {p->model.head_dropout > 0, "model.head_dropout",
-         "is of model.head's layers: model.head_program has its own"},
-        {p->protocol.local_view == VIEW_REFRESHED, "protocol.local_view",
-         "refreshed sends the head to parties, and a program (model.head_program) stays here"},
-        {p->protocol.proximal > 0, "protocol.proximal",
-         "draws the head back, and nobody can draw a program (model.head_program)"},
-        {p->protocol.gradient.form == GRADIENT_FACTORED, "protocol.gradient.form",
-         "factored takes the head's first layer, and a program (model.head_program) shows none"},
-        {p->training.party_dropout > 0, "training.party_dropout",
-         "trains stand-ins beside the head's layers, and model.head_program has none"},
-    };
+    const char *why, *key = plan_head_needs_layers(&c->plan, &why);
 
-    for (size_t i = 0; c->head.command.n > 0 && i < sizeof rule / sizeof *rule; i++)
-        if (rule[i].broken)
-            return load_refuse(l, rule[i].key, rule[i].why, err);
-    return STATUS_OK;
+    return c->head.command.n > 0 && key != NULL ? load_refuse(l, key, why, err) : STATUS_OK;
 }
 
 /* What the plan asks of the label files. */

@@ -212,3 +212,33 @@ size_t plan_head_params(const struct plan *p)
         w.params += (uint64_t)p->shape.parties * p->model.embedding;
     return w.params;
 }
+
+/* What a program computes is no list of layers, goes to nobody, and is drawn back by nobody. */
+const char *plan_head_needs_layers(const struct plan *p, const char **why)
+{
+    const struct {
+        bool broken;
+        const char *key, *why;
+    } rule[] = {
+        {p->model.head.n > 0, "model.head", "not beside model.head_program, which is the head"},
+        {p->model.output == OUTPUT_IDENTITY, "model.output",
+         "identity has no head, and model.head_program is one"},
+        {p->model.head_dropout > 0, "model.head_dropout",
+         "is of model.head's layers: model.head_program has its own"},
+        {p->protocol.local_view == VIEW_REFRESHED, "protocol.local_view",
+         "refreshed sends the head to parties, and a program (model.head_program) stays here"},
+        {p->protocol.proximal > 0, "protocol.proximal",
+         "draws the head back, and nobody can draw a program (model.head_program)"},
+        {p->protocol.gradient.form == GRADIENT_FACTORED, "protocol.gradient.form",
+         "factored takes the head's first layer, and a program (model.head_program) shows none"},
+        {p->training.party_dropout > 0, "training.party_dropout",
+         "trains stand-ins beside the head's layers, and model.head_program has none"},
+    };
+
+    for (size_t i = 0; i < sizeof rule / sizeof *rule; i++)
+        if (rule[i].broken) {
+            *why = rule[i].why;
+            return rule[i].key;
+        }
+    return NULL;
+}

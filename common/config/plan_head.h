@@ -30,6 +30,10 @@ bool plan_head_mixes(const struct plan *p);
  * factored). */
 uint32_t plan_head_width(const struct plan *p);
 
+/* The first key by which this plan needs the head to be of layers, so that no program can compute
+ * it (model.head_program), and why; NULL: it needs none. */
+const char *plan_head_needs_layers(const struct plan *p, const char **why);
+
 /* What the head has for parameters, in floats: of all layers, and of stand-ins; 0 for identity. */
 size_t plan_head_params(const struct plan *p);
 

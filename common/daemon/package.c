@@ -154,15 +154,14 @@ static enum status check_shape(const struct package *p, struct error *err)
     const struct plan *plan = &p->plan;
     const uint32_t fused = plan_head_inputs(plan);
     const bool head = p->role == PACKAGE_HEAD;
+    const char *why;
 
     if (spec->width[0] != (head ? fused : (uint32_t)p->cols) ||
         spec->width[spec->layers] != (head ? plan->shape.outputs : plan->model.embedding) ||
         (!head && spec->layers == 0))
         return error_set(err, STATUS_DATA, "its layers are not those of its plan");
     if (head && spec->layers > 0 && spec->layer[0].kind == NN_OUTSIDE &&
-        (plan->model.head.n > 0 || plan->training.party_dropout > 0 ||
-         plan->protocol.local_view != VIEW_STALE || plan->protocol.proximal > 0 ||
-         plan->protocol.gradient.form != GRADIENT_FULL))
+        plan_head_needs_layers(plan, &why) != NULL)
         return error_set(err, STATUS_DATA,
                          "a program computes its head, and its plan needs layers");
     if (!nn_spec_fits(spec))

@@ -192,14 +192,16 @@ size_t nn_head_bytes_outside(const struct plan *p, uint32_t rows_max,
 }
 
 enum status nn_head_init_outside(struct nn_head *h, const struct plan *p, uint32_t rows_max,
-                                 struct arena *a, const struct nn_head_outside *outside)
+                                 struct arena *a, const struct nn_head_outside *outside,
+                                 struct rng *init)
 {
     struct nn_spec spec;
+    const char *why;
 
+    if (outside->by == NULL)
+        return nn_head_init(h, p, rows_max, a, init);
     nn_head_shape(h, p);
-    CHECK(outside->by != NULL && !h->fixed && p->model.head.n == 0 &&
-          !(p->training.party_dropout > 0) && !(p->protocol.proximal > 0) &&
-          p->protocol.local_view == VIEW_STALE && p->protocol.gradient.form == GRADIENT_FULL);
+    CHECK(plan_head_needs_layers(p, &why) == NULL);
     spec_outside(&spec, h, rows_max, outside);
     return make(h, &spec, p, a);
 }

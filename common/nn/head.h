@@ -68,8 +68,8 @@ size_t nn_head_bytes(const struct plan *p, uint32_t rows_max);
 enum status nn_head_init(struct nn_head *h, const struct plan *p, uint32_t rows_max,
                          struct arena *a, struct rng *init) MUST_USE;
 
-/* The same of a head that is computed outside, whose state takes so many floats.  The plan has
- * neither model.head, identity, nor stand-ins. */
+/* The same of a head that may be computed outside, whose state then takes so many floats, and whose
+ * plan does not need layers (plan_head_needs_layers). */
 struct nn_head_outside {
     const struct nn_outside *by; /* NULL: the head is of layers */
     size_t floats;
@@ -77,7 +77,8 @@ struct nn_head_outside {
 size_t nn_head_bytes_outside(const struct plan *p, uint32_t rows_max,
                              const struct nn_head_outside *outside);
 enum status nn_head_init_outside(struct nn_head *h, const struct plan *p, uint32_t rows_max,
-                                 struct arena *a, const struct nn_head_outside *outside) MUST_USE;
+                                 struct arena *a, const struct nn_head_outside *outside,
+                                 struct rng *init) MUST_USE;
 
 /* Under training.class_weights balanced: what a row of each class counts, n / (classes times its
  * rows), of the targets of all n training rows; a class without rows counts nothing.  Under

@@ -35,13 +35,13 @@ struct answer {
 
 /* --- one record, and at most one descriptor --- */
 
-static bool send_answer(int to, const struct answer *a, int fd)
+bool keeper_send(int to, const void *bytes, size_t n, int fd, int flags)
 {
     union {
         struct cmsghdr head;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = {.bytes = {0}};
-    struct iovec part = {(void *)(uintptr_t)a, sizeof *a};
+    struct iovec part = {(void *)(uintptr_t)bytes, n};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
 
     if (fd >= 0) {
@@ -51,7 +51,7 @@ static bool send_answer(int to, const struct answer *a, int fd)
             .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
     }
-    return sendmsg(to, &m, MSG_NOSIGNAL) == (ssize_t)sizeof *a;
+    return sendmsg(to, &m, MSG_NOSIGNAL | flags) == (ssize_t)n;
 }
 
 static bool take_answer(int from, struct answer *a, int *fd)
@@ -207,7 +207,7 @@ static bool obey(struct kept *k, int fd)
         talk = start_child(k, &a);
     if (a.failed != 0)
         end_child(&k->child);
-    told = send_answer(fd, &a, a.failed == 0 ? talk : -1);
+    told = keeper_send(fd, &a, sizeof a, a.failed == 0 ? talk : -1, 0);
     if (talk >= 0)
         close(talk);
     return told;

@@ -37,6 +37,8 @@ void keeper_kill(struct keeper *k, uint32_t limit_ms, char ended[KEEPER_ENDED_MA
 /* It ends, and whatever it has started; some seconds are waited for that. */
 void keeper_close(struct keeper *k);
 
+/* One message, with a descriptor unless that is -1; flags: of send, besides MSG_NOSIGNAL. */
+bool keeper_send(int to, const void *bytes, size_t n, int fd, int flags);
 /* Until there is something to read from fd, or its end; false after limit_ms. */
 bool keeper_await(int fd, uint32_t limit_ms);
 

@@ -72,22 +72,9 @@ bool talk_fail(struct talk *k, const char *fmt, ...)
 static bool send_question(struct talk *k, const struct speech *s, int with)
 {
     uint8_t bytes[SPEECH_BYTES];
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {.bytes = {0}};
-    struct iovec part = {bytes, sizeof bytes};
-    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
 
     speech_pack(bytes, s);
-    if (with >= 0) {
-        m.msg_control = control.bytes;
-        m.msg_controllen = sizeof control.bytes;
-        control.head = (struct cmsghdr){
-            .cmsg_len = CMSG_LEN(sizeof with), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&control.head), &with, sizeof with);
-    }
-    return sendmsg(k->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof bytes;
+    return keeper_send(k->fd, bytes, sizeof bytes, with, MSG_DONTWAIT);
 }
 
 static bool take_answer(struct talk *k, struct speech *s)

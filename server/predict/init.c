@@ -114,9 +114,7 @@ static enum status make_head(struct server_predict *p)
                                   sizeof(float) * batch * ((size_t)shape.inputs + shape.targets) +
                                   4 * MEM_ALIGNMENT);
     if (s == STATUS_OK)
-        s = outside->by != NULL
-                ? nn_head_init_outside(&p->head, &p->plan, batch, &p->arena, outside)
-                : nn_head_init(&p->head, &p->plan, batch, &p->arena, NULL);
+        s = nn_head_init_outside(&p->head, &p->plan, batch, &p->arena, outside, NULL);
     if (s != STATUS_OK)
         return s;
     p->fused = arena_alloc(&p->arena, (size_t)batch * shape.inputs, sizeof(float));

@@ -41,8 +41,7 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
               11 * MEM_ALIGNMENT;
     s = arena_init(&h->arena, nn_head_bytes_outside(p, rows_max, outside) + scratch);
     if (s == STATUS_OK)
-        s = outside->by != NULL ? nn_head_init_outside(&h->top, p, rows_max, &h->arena, outside)
-                                : nn_head_init(&h->top, p, rows_max, &h->arena, init);
+        s = nn_head_init_outside(&h->top, p, rows_max, &h->arena, outside, init);
     if (s != STATUS_OK)
         return s;
     h->fused = arena_alloc(&h->arena, values, sizeof(float));

@@ -68,7 +68,7 @@ static enum status make(enum speaker_deed deed, enum speech_kind at, uint32_t nt
         return s;
     outside = (struct nn_head_outside){program_outside(program), program_floats(program)};
     CHECK(arena_init(&arena, nn_head_bytes_outside(&plan, ROWS, &outside)) == STATUS_OK);
-    CHECK(nn_head_init_outside(&head, &plan, ROWS, &arena, &outside) == STATUS_OK);
+    CHECK(nn_head_init_outside(&head, &plan, ROWS, &arena, &outside, NULL) == STATUS_OK);
     return STATUS_OK;
 }
 
