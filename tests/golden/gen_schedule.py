@@ -17,11 +17,11 @@ CASES = [(0, 0, 10, 7, 1), (7, 0, 23, 7, 1), (7, 1, 23, 7, 1), (2**64 - 1, 2**32
          (7, 0, 23, 8, 2), (11, 3, 24, 9, 3), (12, 0, 97, 20, 5), (2**63, 2, 17, 12, 12)]
 
 
-def numbers(key):
-    """The key stream of AES-256-CTR from block 0, as 64-bit little-endian numbers."""
+def numbers(key, most):
+    """The first `most` numbers of the key stream of AES-256-CTR from block 0: 64 bits, little-endian."""
     stream = subprocess.run(["openssl", "enc", "-aes-256-ctr", "-K", key.hex(), "-iv", "00" * 16],
-                            input=bytes(8192), stdout=subprocess.PIPE, check=True).stdout
-    return iter(struct.unpack("<1024Q", stream))
+                            input=bytes(8 * most), stdout=subprocess.PIPE, check=True).stdout
+    return iter(struct.unpack("<%dQ" % most, stream))
 
 
 def below(stream, bound):
@@ -32,7 +32,7 @@ def below(stream, bound):
 
 def permutation(seed, epoch, rows):
     key = hashlib.sha256(b"vfl/schedule/1" + struct.pack("<QQ", seed, epoch)).digest()
-    stream = numbers(key)
+    stream = numbers(key, 2 * rows + 100)
     order = list(range(rows))
     for i in range(rows - 1, 0, -1):
         j = below(stream, i + 1)
@@ -77,4 +77,5 @@ def main():
           "} GOLDEN_SCHEDULE[] = {\n" + "\n".join(rows) + "\n};")
 
 
-main()
+if __name__ == "__main__":
+    main()
