@@ -11,6 +11,7 @@
 #include "common/config/encoding.h"
 #include "common/crypto/digest.h"
 
+#include <math.h>
 #include <string.h>
 
 void compress_of(struct compress *c, const struct plan *p)
@@ -20,6 +21,7 @@ void compress_of(struct compress *c, const struct plan *p)
         .kind = p->protocol.encoding,
         .bits = p->protocol.bits,
         .width = encoding_of(p)->ranks ? p->model.embedding : 0,
+        .range = p->protocol.code_range == CODE_RANGE_CLIP ? (float)p->protocol.clip : 0,
     };
 }
 
@@ -72,6 +74,13 @@ void compress_pack(const struct compress *c, uint8_t *out, const float *x, size_
         return;
     }
     CHECK(r->dither != NULL);
+    if (c->range > 0) {
+        const struct lattice_fit fixed = {
+            .kind = c->kind, .bits = c->bits, .scale = ldexpf(c->range, 1 - (int)c->bits)};
+
+        lattice_pack_as(&fixed, out, x, n, r->dither);
+        return;
+    }
     lattice_pack(c->kind, c->bits, out, x, n, r->dither);
 }
 

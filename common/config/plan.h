@@ -34,7 +34,7 @@ enum {
     PLAN_KEPT_VALUES_MAX = 1 << 28, /* rows x P x parties: what a server under async keeps */
     PLAN_PRIME_MAX = 65521,         /* largest field of coded shares: the last prime below 2^16 */
     PLAN_HEAD_VALUES_MAX = 1 << 28, /* behind all items of model.head, of a batch */
-    PLAN_KEYS_N = 71,               /* keys that a configuration sets, each a row of plan_keys.c */
+    PLAN_KEYS_N = 72,               /* keys that a configuration sets, each a row of plan_keys.c */
 };
 
 enum plan_output { OUTPUT_LINEAR, OUTPUT_IDENTITY };
@@ -89,6 +89,7 @@ enum plan_straggler { STRAGGLER_WAIT, STRAGGLER_DROP, STRAGGLER_ASYNC };
 /* What stands for a party that drop has left out: nothing (the others' sum is scaled up, and the
  * largest is one of theirs), or zeros. */
 enum plan_absent { ABSENT_IGNORE, ABSENT_ZERO };
+enum plan_code_range { CODE_RANGE_MESSAGE, CODE_RANGE_CLIP };
 enum plan_gaussian_match { GAUSSIAN_PAPER, GAUSSIAN_EQUAL_RDP, GAUSSIAN_SIGMA, GAUSSIAN_EPSILON };
 enum plan_gradient_form { GRADIENT_FULL, GRADIENT_FACTORED };
 enum plan_gradient_type { GRADIENT_FLOAT32, GRADIENT_BFLOAT16, GRADIENT_INT8 };
@@ -166,8 +167,9 @@ struct plan {
             double sigma, epsilon;
             uint32_t levels; /* L: the grid has the step C / L */
         } gaussian;
-        uint32_t bits;      /* b: per component, of a compressor */
-        uint32_t head_bits; /* per weight of the head under refreshed; 0: as `bits` */
+        uint32_t bits;                   /* b: per component, of a compressor */
+        uint32_t head_bits;              /* per weight of the head under refreshed; 0: as `bits` */
+        enum plan_code_range code_range; /* clip: the codes of scalar span [-C, C] */
         bool
             error_feedback; /* what compression took from a record's embedding is added next time */
         struct {

@@ -24,6 +24,7 @@ static const char *const primes[] = {"auto", "2^31-1", "2^61-1", NULL};
 static const char *const matches[] = {"paper", "equal_rdp", "sigma", "epsilon", NULL};
 static const char *const stragglers[] = {"wait", "drop", "async", NULL};
 static const char *const absents[] = {"ignore", "zero", NULL};
+static const char *const code_ranges[] = {"message", "clip", NULL};
 static const char *const forms[] = {"full", "factored", NULL};
 static const char *const gradient_types[] = {"float32", "bfloat16", "int8", NULL};
 static const char *const views[] = {"stale", "refreshed", NULL};
@@ -130,6 +131,11 @@ const struct key plan_keys[PLAN_KEYS_N] = {
     {"protocol.head_bits", KEY_U32, AT(protocol.head_bits), .lo = 0, .hi = 8, .fallback = "0",
      .help = "Bits per weight of the head as it goes down compressed, with a compressor and "
              "local_view refreshed (topk: as scalar); 0: as protocol.bits."},
+    {"protocol.code_range", KEY_CHOICE, AT(protocol.code_range), .choices = code_ranges,
+     .fallback = "message",
+     .help = "What the 2^bits codes of scalar span.  message: what gives each message's own values "
+             "back best; clip: [-protocol.clip, protocol.clip] in every message, as in C-VFL.  The "
+             "head, which has no bound, goes down as under message."},
     {"protocol.error_feedback", KEY_BOOL, AT(protocol.error_feedback), .fallback = "false",
      .help = "A party adds to a record's embedding what compression took from it the last time."},
     {"protocol.coded.segments", KEY_U32, AT(protocol.coded.segments), .lo = 1,

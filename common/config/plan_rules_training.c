@@ -95,7 +95,16 @@ static bool feedback_straggler(const struct plan *p)
     return p->protocol.error_feedback && p->protocol.straggler != STRAGGLER_WAIT;
 }
 
+static bool range_idle(const struct plan *p)
+{
+    return p->protocol.code_range != CODE_RANGE_MESSAGE && p->protocol.encoding != ENCODING_SCALAR;
+}
+
 static const struct plan_rule of_feedback[] = {
+    {.broken = range_idle,
+     .key = "protocol.code_range",
+     .with = {"protocol.encoding"},
+     .reason = "the codes of every other encoding have a range of their own: clip needs scalar"},
     {.broken = feedback_idle,
      .key = "protocol.error_feedback",
      .with = {"protocol.encoding"},

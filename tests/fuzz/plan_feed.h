@@ -48,6 +48,8 @@ static inline void plan_feed_protocol(struct feed *f, struct plan *p)
     p->protocol.fixed.bits = feed_among(f, 2, 24);
     p->protocol.bits = feed_among(f, 1, 8);
     p->protocol.head_bits = feed_among(f, 0, 8);
+    p->protocol.code_range =
+        (enum plan_code_range)feed_among(f, CODE_RANGE_MESSAGE, CODE_RANGE_CLIP);
     p->protocol.error_feedback = feed_byte(f) % 2 > 0;
     p->protocol.coded.segments = feed_among(f, 1, 4);
     p->protocol.coded.privacy = feed_among(f, 1, 4);

@@ -35,7 +35,7 @@ static void test_payloads_of_the_independent_program_are_understood(void **state
     (void)state;
     for (size_t k = 0; k < GOLDEN_CASES; k++) {
         const struct golden_lattice *g = &GOLDEN_LATTICE[k];
-        const struct compress c = {g->kind, g->bits, 0};
+        const struct compress c = {.kind = g->kind, .bits = g->bits};
         uint8_t key[COMPRESS_KEY_BYTES];
         float y[GOLDEN_VALUES];
 
@@ -79,7 +79,7 @@ static void grid(float *x, size_t n)
 
 static void test_topk_is_that_of_the_independent_program(void **state)
 {
-    const struct compress mean = {ENCODING_TOPK, 2, 48}, given = {ENCODING_TOPK, 4, 37};
+    const struct compress mean = {ENCODING_TOPK, 2, 48, 0}, given = {ENCODING_TOPK, 4, 37, 0};
     float x[5 * 48], importance[37];
     uint8_t out[BYTES_MAX];
 
@@ -139,6 +139,42 @@ static void test_the_plan_says_which_and_the_head_may_have_its_own_bits(void **s
     assert_true(c.kind == ENCODING_SCALAR && c.bits == 7 && c.width == 0);
 }
 
+static void test_codes_may_span_what_an_embedding_can_be(void **state)
+{
+    enum { N = 400 };
+    static const uint8_t key[COMPRESS_KEY_BYTES];
+    const struct compress_round r = {.dither = key};
+    uint8_t out[BYTES_MAX];
+    float x[N], y[N], scale;
+    struct compress c;
+    struct plan p;
+
+    (void)state;
+    plan_defaults(&p);
+    p.protocol.encoding = ENCODING_SCALAR;
+    p.protocol.code_range = CODE_RANGE_CLIP;
+    p.protocol.clip = 3;
+    for (p.protocol.bits = 1; p.protocol.bits <= COMPRESS_BITS_MAX; p.protocol.bits++) {
+        const float step = 6.0F / (float)(1U << p.protocol.bits);
+
+        compress_head_of(&c, &p);
+        assert_true(c.range == 0);
+        compress_of(&c, &p);
+        assert_true(c.range == 3);
+        for (size_t i = 0; i < N; i++) /* far smaller than the range: what suits them is not sent */
+            x[i] = 0.001F * sinf((float)i);
+        x[0] = 3, x[1] = -3, x[2] = 5;
+        compress_pack(&c, out, x, N, &r);
+        memcpy(&scale, out, sizeof scale);
+        assert_true(scale == step);
+        assert_true(compress_unpack(&c, y, out, N, &r));
+        for (size_t i = 0; i < N; i++) {
+            assert_true(fabsf(y[i]) <= 3 * (1 + 1e-6F));
+            assert_true(i == 2 || fabsf(y[i] - x[i]) <= step * (i < 2 ? 1 : 0.5001F));
+        }
+    }
+}
+
 static void of_floats(void *plan)
 {
     struct compress c;
@@ -160,7 +196,7 @@ static void no_dither(void *c)
 
 static void test_what_has_no_sense_ends_the_program(void **state)
 {
-    struct compress topk = {ENCODING_TOPK, 2, 48}, e8 = {ENCODING_E8, 2, 0};
+    struct compress topk = {ENCODING_TOPK, 2, 48, 0}, e8 = {ENCODING_E8, 2, 0, 0};
     struct plan p;
 
     (void)state;
@@ -177,8 +213,8 @@ static void test_sizes_are_those_of_the_formats(void **state)
 {
     (void)state;
     for (uint32_t b = 1; b <= COMPRESS_BITS_MAX; b++) {
-        const struct compress z = {ENCODING_SCALAR, b, 0}, a2 = {ENCODING_LATTICE, b, 0},
-                              e8 = {ENCODING_E8, b, 0}, topk = {ENCODING_TOPK, b, 100};
+        const struct compress z = {ENCODING_SCALAR, b, 0, 0}, a2 = {ENCODING_LATTICE, b, 0, 0},
+                              e8 = {ENCODING_E8, b, 0, 0}, topk = {ENCODING_TOPK, b, 100, 0};
         const size_t k = (100 * b + 16) / 32;
 
         assert_int_equal(compress_bytes(&z, 0), 0);
@@ -200,7 +236,7 @@ static void test_nothing_is_nothing(void **state)
 
     (void)state;
     for (enum plan_encoding kind = ENCODING_SCALAR; kind <= ENCODING_TOPK; kind++) {
-        const struct compress c = {kind, 2, 16};
+        const struct compress c = {kind, 2, 16, 0};
 
         compress_pack(&c, &out, &x, 0, &r);
         assert_true(compress_unpack(&c, &x, &out, 0, &r));
@@ -216,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_topk_is_that_of_the_independent_program),
         cmocka_unit_test(test_every_member_and_the_head_have_keys_of_their_own),
         cmocka_unit_test(test_the_plan_says_which_and_the_head_may_have_its_own_bits),
+        cmocka_unit_test(test_codes_may_span_what_an_embedding_can_be),
         cmocka_unit_test(test_what_has_no_sense_ends_the_program),
         cmocka_unit_test(test_sizes_are_those_of_the_formats),
         cmocka_unit_test(test_nothing_is_nothing),

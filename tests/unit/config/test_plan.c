@@ -282,6 +282,8 @@ static void test_a_text_has_local_steps_and_compressors(void **state)
          NULL);
     edit("protocol.bits=2", "protocol.bits=0", "protocol.bits: 0 is not in [1, 8]");
     edit("head_bits=0", "head_bits=9", "protocol.head_bits: 9 is not in [0, 8]");
+    edit("code_range=message", "code_range=range",
+         "protocol.code_range: range is not one of message, clip");
     edit("error_feedback=false", "error_feedback=0",
          "protocol.error_feedback: 0 is not true or false");
     edit("local_view=stale\nprotocol.label_holders=0",

@@ -73,6 +73,22 @@ static void test_what_compresses_takes_every_fusion_and_straggler_of_clear(void 
     }
 }
 
+static void test_a_range_of_codes_is_for_scalar(void **state)
+{
+    (void)state;
+    for (int e = ENCODING_PBM; e < PLAN_ENCODINGS; e++) {
+        clear();
+        p.protocol.encoding = (enum plan_encoding)e;
+        p.protocol.code_range = CODE_RANGE_CLIP;
+        if (e == ENCODING_SCALAR)
+            pass();
+        else
+            refuse("protocol.code_range: the codes of every other encoding have a range");
+        p.protocol.code_range = CODE_RANGE_MESSAGE;
+        pass();
+    }
+}
+
 static void test_error_feedback_needs_an_error(void **state)
 {
     (void)state;
@@ -425,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_what_compresses_is_all_behind_gaussian),
         cmocka_unit_test(test_what_compresses_needs_clear),
         cmocka_unit_test(test_what_compresses_takes_every_fusion_and_straggler_of_clear),
+        cmocka_unit_test(test_a_range_of_codes_is_for_scalar),
         cmocka_unit_test(test_error_feedback_needs_an_error),
         cmocka_unit_test(test_error_feedback_needs_every_upload_taken),
         cmocka_unit_test(test_parties_are_shown_uploads_side_by_side_by_chance_or_as_they_came),
