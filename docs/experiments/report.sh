@@ -69,6 +69,28 @@ draw() {
         "$here/pbm-parties/table.py" "$runs/pbm-parties/results.csv" "$here/pbm-parties"
         picture auprc epoch --by case,beta,parties --score auprc
         ;;
+    fedvs-fusion)
+        set -- --by case,fusion --score accuracy --target accuracy=0.82
+        table table "$@"
+        for fusion in mean max concat; do
+            picture $fusion seconds --by case --score accuracy --where fusion=$fusion
+        done
+        ;;
+    fedvs-parkinson)
+        table table --by case --target auc=0.8
+        picture seconds seconds --by case --score auc
+        ;;
+    pbm-har-parties)
+        "$here/pbm-parties/table.py" "$runs/$grid/results.csv" "$here/$grid"
+        picture accuracy epoch --by case,beta,parties --score accuracy
+        ;;
+    fedbcd-sweep)
+        held table --by local_iterations --tune learning_rate --base local_iterations=1 --target auc=0.75
+        ;;
+    fedbcd-17)
+        held table --by parties,local_order,local_iterations --tune learning_rate --base local_iterations=1 \
+            --target auc=0.71
+        ;;
     convergence)
         for method in pbm-vfl fedvs fedbcd c-vfl; do
             picture $method epoch --where case=$method --by how --score loss,split=train

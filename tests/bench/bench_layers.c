@@ -4,7 +4,7 @@
  *        bench_layers CASE       a line with a number on standard input runs so many steps, and the
  *                                answer is their processor time in microseconds; the last line, at
  *                                the end of file, is the most memory there was, in bytes
- *        bench_layers CASE WEIGHTS ROWS TARGETS OUT STEPS
+ *        bench_layers CASE WEIGHTS ROWS TARGETS OUT STEPS RATE
  *                                steps of SGD from there, of half the squared distance from the
  *                                targets; the losses, and the weights into OUT
  * The second form is bench_layers.py's, the third equal_layers.py's, which ask PyTorch the same.
@@ -214,7 +214,8 @@ static void read_all(struct buf *b, const char *path)
 }
 
 /* One step; the loss before it. */
-static double step_towards(struct nn_net *net, const float *x, const float *target, float *dy)
+static double step_towards(struct nn_net *net, const float *x, const float *target, float *dy,
+                           float rate)
 {
     const uint32_t rows = net->spec.rows_max;
     const float *y = nn_net_forward_masked(net, x, rows);
@@ -225,7 +226,7 @@ static double step_towards(struct nn_net *net, const float *x, const float *targ
         loss += 0.5 * (double)dy[i] * (double)dy[i];
     }
     nn_net_backward(net, NULL, dy);
-    nn_net_step(net, 0.0001F);
+    nn_net_step(net, rate);
     return loss;
 }
 
@@ -246,8 +247,9 @@ static int train(const struct bench_case *c, char **path)
         return 1;
     }
     for (long i = strtol(path[4], NULL, 10); i > 0; i--)
-        printf("%.9g\n", step_towards(&b.net, (const float *)(const void *)x.data,
-                                      (const float *)(const void *)target.data, b.dy));
+        printf("%.9g\n",
+               step_towards(&b.net, (const float *)(const void *)x.data,
+                            (const float *)(const void *)target.data, b.dy, strtof(path[5], NULL)));
     buf_init(&out, SIZE_MAX);
     CHECK(safetensors_print(&b.net, &out) == STATUS_OK);
     CHECK(file_write_atomic(path[3], out.data, out.len, 0644, &err) == STATUS_OK);
@@ -270,7 +272,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < CASES_N; i++)
         if (strcmp(argv[1], CASES[i].name) == 0)
-            return argc == 7 ? train(&CASES[i], argv + 2) : answer(&CASES[i]);
+            return argc == 8 ? train(&CASES[i], argv + 2) : answer(&CASES[i]);
     fprintf(stderr, "bench_layers: no case %s\n", argv[1]);
     return 2;
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """equal_layers.py -- ten steps of whole nets from PyTorch's weights, on the same rows, by SGD, here and there.
 
-usage: equal_layers.py [CASE ...]: by default cnn, lstm and both resnet18; python3-torch.  Prints, of what is here and
+usage: equal_layers.py [--rate R] [CASE ...]: rate 0.0001; by default cnn, lstm and both resnet18; python3-torch.  Prints, of what is here and
 of PyTorch in float32, each beside PyTorch in float64: the largest relative difference of the ten losses, and the
 largest difference of a weight afterwards.  Deep nets amplify how sums round: the second figure is the yardstick.
 SPDX-License-Identifier: Apache-2.0
 """
+import argparse
 import copy
 import json
 import os
@@ -20,7 +21,7 @@ import torch
 import bench_layers
 from peer_layers import CASES
 
-RATE, STEPS = 0.0001, 10
+STEPS = 10
 
 
 def pack(tensors):
@@ -39,7 +40,7 @@ def state(net):
     return {name: t.detach().numpy() for name, t in net.state_dict().items() if "num_batches" not in name}
 
 
-def compare(case, folder):
+def compare(case, rate, folder):
     rows, make, shape, _ = CASES[case]
     torch.manual_seed(7)
     net = make()
@@ -52,14 +53,14 @@ def compare(case, folder):
                        (at_targets, target.numpy().tobytes())):
         with open(path, "wb") as file:
             file.write(data)
-    said = subprocess.run([bench_layers.OURS, case, first, at_rows, at_targets, ours, str(STEPS)],
+    said = subprocess.run([bench_layers.OURS, case, first, at_rows, at_targets, ours, str(STEPS), str(rate)],
                           env=bench_layers.OWN, check=True, stdout=subprocess.PIPE, text=True).stdout
-    exact = train(copy.deepcopy(net).double(), x.double(), target.double())
-    theirs = train(net, x, target)
+    exact = train(copy.deepcopy(net).double(), x.double(), target.double(), rate)
+    theirs = train(net, x, target, rate)
     with open(at_theirs, "wb") as file:
         file.write(pack({name: values.astype(numpy.float32) for name, values in exact[1].items()}))
     # Through the program that reads PyTorch's names, so that both files are of one form.
-    subprocess.run([bench_layers.OURS, case, at_theirs, at_rows, at_targets, at_theirs, "0"], env=bench_layers.OWN,
+    subprocess.run([bench_layers.OURS, case, at_theirs, at_rows, at_targets, at_theirs, "0", "0"], env=bench_layers.OWN,
                    check=True, stdout=subprocess.PIPE)
     ours_apart = numpy.abs(body(ours) - body(at_theirs)).max()
     theirs_apart = max(numpy.abs(theirs[1][name] - exact[1][name]).max() for name in exact[1])
@@ -72,9 +73,9 @@ def apart(losses, exact):
     return max(abs(a - b) / b for a, b in zip(losses, exact))
 
 
-def train(net, x, target):
+def train(net, x, target, rate):
     net.train()
-    sgd, losses = torch.optim.SGD(net.parameters(), lr=RATE), []
+    sgd, losses = torch.optim.SGD(net.parameters(), lr=rate), []
     for _ in range(STEPS):
         sgd.zero_grad()
         loss = 0.5 * ((net(x) - target) ** 2).sum()
@@ -91,10 +92,14 @@ def body(path):
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=float, default=0.0001)
+    parser.add_argument("cases", nargs="*")
+    options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        for case in sys.argv[1:] or ["cnn", "lstm", "resnet18", "resnet18-batchnorm"]:
-            compare(case, folder)
+        for case in options.cases or ["cnn", "lstm", "resnet18", "resnet18-batchnorm"]:
+            compare(case, options.rate, folder)
 
 
 if __name__ == "__main__":

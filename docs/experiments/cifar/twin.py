@@ -3,7 +3,7 @@
 
     twin.py start --parties M --seed S --out FOLDER        the weights to begin with: party-I.safetensors, head.safetensors
     twin.py train --parties M --seed S --start FOLDER --train BATCH --test BATCH --rate R --epochs E
-                  [--optimizer sgd|momentum]               one line: parties, seed, optimizer, rate, epochs, accuracy
+                  [--optimizer adam|sgd|momentum]          one line: parties, seed, optimizer, rate, epochs, accuracy
                                                            and loss of the test rows, seconds of training
 
 M ResNet-18 with group normalisation, each on its part of the picture (2: left and right; 4: quarters), a linear layer
@@ -42,11 +42,11 @@ def images(path, parties):
     return parts, torch.from_numpy(records[:, 0].astype(np.int64))
 
 
-def modules(parties, seed):
+def modules(parties, seed, norm):
     torch.manual_seed(seed)
     peer_layers.EMBEDDING = EMBEDDING
-    return [peer_layers.resnet18(lambda n: nn.GroupNorm(32, n)) for _ in range(parties)], \
-        nn.Sequential(nn.Linear(EMBEDDING, CLASSES))
+    make = nn.BatchNorm2d if norm == "batch" else lambda n: nn.GroupNorm(32, n)
+    return [peer_layers.resnet18(make) for _ in range(parties)], nn.Sequential(nn.Linear(EMBEDDING, CLASSES))
 
 
 def scores(bottoms, head, parts, at):
@@ -54,7 +54,7 @@ def scores(bottoms, head, parts, at):
 
 
 def start(options):
-    bottoms, head = modules(options.parties, options.seed)
+    bottoms, head = modules(options.parties, options.seed, options.norm)
     os.makedirs(options.out, exist_ok=True)
     for name, net in [*((f"party-{i + 1}", b) for i, b in enumerate(bottoms)), ("head", head)]:
         with open(os.path.join(options.out, name + ".safetensors"), "wb") as f:
@@ -65,9 +65,10 @@ def train(options):
     parts, label = images(options.train, options.parties)
     shift = [(p.mean(0), p.std(0, unbiased=False)) for p in parts]
     parts = [(p - mean) / sd for p, (mean, sd) in zip(parts, shift)]
-    bottoms, head = modules(options.parties, options.seed)
+    bottoms, head = modules(options.parties, options.seed, options.norm)
     weights = [w for net in (*bottoms, head) for w in net.parameters()]
-    rule = torch.optim.SGD(weights, lr=options.rate, momentum=0.9 if options.optimizer == "momentum" else 0)
+    rule = torch.optim.Adam(weights, lr=options.rate) if options.optimizer == "adam" else \
+        torch.optim.SGD(weights, lr=options.rate, momentum=0.9 if options.optimizer == "momentum" else 0)
     began = time.monotonic()
     for epoch in range(options.epochs):
         for _, rows in gen_schedule.steps(options.seed, epoch, len(label), BATCH, 1):
@@ -78,6 +79,8 @@ def train(options):
     took = time.monotonic() - began
     parts, label = images(options.test, options.parties)
     parts = [(p - mean) / sd for p, (mean, sd) in zip(parts, shift)]
+    for bottom in bottoms:
+        bottom.eval()
     with torch.no_grad():
         given = torch.cat([scores(bottoms, head, parts, at) for at in torch.arange(len(label)).split(100)])
     accuracy, loss = (given.argmax(1) == label).float().mean(), nn.functional.cross_entropy(given, label)
@@ -90,7 +93,8 @@ def main():
     parser.add_argument("what", choices=["start", "train"])
     parser.add_argument("--parties", type=int, choices=[2, 4], required=True)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--optimizer", choices=["sgd", "momentum"], default="sgd")
+    parser.add_argument("--norm", choices=["batch", "group"], default="group")
+    parser.add_argument("--optimizer", choices=["adam", "sgd", "momentum"], default="adam")
     parser.add_argument("--rate", type=float)
     parser.add_argument("--epochs", type=int)
     for name in ("out", "train", "test"):
