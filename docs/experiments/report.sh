@@ -137,6 +137,11 @@ draw() {
         table table "$@"
         picture seconds seconds "$@" --where delay_ms=10,200
         ;;
+    cvfl-computing)
+        set -- --target auc=0.98 --by delay_ms,case
+        table table "$@"
+        picture seconds seconds "$@" --where delay_ms=10,200
+        ;;
     pbm-phishing)
         set -- --target auprc=0.9,split=train --by case,trials,beta
         table table "$@"
