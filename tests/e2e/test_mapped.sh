@@ -15,7 +15,7 @@ cluster() { # OUT OPTIONS...
         --out "$cluster_out" "$@"
 }
 value() { # RUN EXPRESSION
-    python3 -c 'import json, sys; s = json.load(open(sys.argv[1] + "/summary.json")); print(eval(sys.argv[2]))' "$1" "$2"
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1/summary.json" "$2"
 }
 models() { # RUN
     for i in 1 2; do sha256sum <"$1/party-$i/model.safetensors"; done
@@ -91,8 +91,8 @@ expect 6 "data.mapped: $dir/nowhere: No such file or directory" 'a folder that i
 if unshare -m mount -t tmpfs none lies 2>/dev/null; then
     # shellcheck disable=SC2016 # for the inner shell
     expect 6 "data.mapped: $dir/lies: No space left on device" 'a full disk is one line' \
-        unshare -m sh -c 'mount -t tmpfs -o size=20m none "$1" && exec "$VFL_BIN/vfl-party" -c whole/party-1/config.yaml \
-            --set data.mapped="$1"' sh "$dir/lies"
+        unshare -m sh -c 'mount -t tmpfs -o size=20m none "$1" &&
+            exec "$VFL_BIN/vfl-party" -c whole/party-1/config.yaml --set data.mapped="$1"' sh "$dir/lies"
     same 1 "$(wc -l <said | tr -d ' ')" 'and no other line'
 else
     echo 'skip  a full disk: no disk of its own can be mounted here'
