@@ -4,8 +4,8 @@
     tests/bench/bench_mapped.py [--pairs N] [--rows N] [--columns N] [--folder DIR] [--within MIB]
 
 Runs of two parties in turns, one way and the other; the first party has nine tenths of the columns.  DIR is on the
-disk that files lie on.  --within: no run beside it, but one in a file, with all daemons in a control group (version 1,
-as root) of so much memory, page cache included.
+disk that files lie on.  --within: instead one run with both parties' features in files, all daemons in a control group
+(version 1, as root) of so much memory, page cache included.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -39,10 +39,12 @@ def status(out):
 
 
 def run(folder, out, mapped, before=None):
-    """Milliseconds a round, the largest anonymous and file-backed resident MiB seen, and the model's digest."""
+    """Of a run in which the parties `mapped` have their features in files: milliseconds a round, the largest anonymous
+    and file-backed resident MiB of the first party, and its model's digest."""
     command = [ROOT + '/deploy/vfl', 'cluster', '--npy-train', 'x.npy,y.csv', '--columns', COLUMNS, '--seed', '1',
-               '--set', 'training.epochs=1', '--set', 'training.batch=512', '--quiet', '--out', out]
-    command += ['--party', '1:data.mapped=' + folder] if mapped else []
+               '--set', 'training.epochs=1', '--set', 'training.batch=512',
+               '--set', 'protocol.patience_ms=300000', '--quiet', '--out', out]
+    command += ['--party', f'{mapped}:data.mapped={folder}'] if mapped else []
     seen = {'RssAnon': 0, 'RssFile': 0}
     over = threading.Event()
 
@@ -94,11 +96,11 @@ with tempfile.TemporaryDirectory(dir=args.folder) as here:
         os.mkdir(GROUP)
         try:
             open(GROUP + '/memory.limit_in_bytes', 'w').write(str(args.within << 20))
-            show('within', [run(here, here + '/run', True, enter)])
+            show('within', [run(here, here + '/run', '*', enter)])
         finally:
             os.rmdir(GROUP)
     else:
-        pairs = [(run(here, f'{here}/m{i}', False), run(here, f'{here}/f{i}', True)) for i in range(args.pairs)]
+        pairs = [(run(here, f'{here}/m{i}', ''), run(here, f'{here}/f{i}', '1')) for i in range(args.pairs)]
         show('memory', [p[0] for p in pairs])
         show('file', [p[1] for p in pairs])
         ratios = [p[1][0] / p[0][0] for p in pairs]
