@@ -21,6 +21,7 @@ static enum status read_predicted(struct party_inputs *in, struct error *err)
                                      .time = time[0] != 0 ? time : NULL,
                                      .kind = SCHEMA_NUMBER,
                                      .complete = true,
+                                     .mapped = in->config.data_mapped,
                                      .limits = &INTAKE_LIMITS};
     struct schema none = {0}; /* of a model of IDX files */
     struct schema *schema = in->model.schema.n > 0 ? &in->model.schema : &none;

@@ -382,10 +382,10 @@ static struct validate_rule rule_of(const struct party_inputs *in, const struct 
                                   .may_lack = in->listed.placed.train.may_lack};
 }
 
-static enum status fit_to(struct party_inputs *in, const struct table *t, struct error *err)
+static enum status fit_to(struct party_inputs *in, const struct validate *left, struct error *err)
 {
-    return placed_lacks(&in->listed.placed) ? schema_fit_some(&in->schema, t, err)
-                                            : schema_fit(&in->schema, t, err);
+    return placed_lacks(&in->listed.placed) ? schema_fit_some(&in->schema, &in->train, left, err)
+                                            : schema_fit(&in->schema, &in->train, left, err);
 }
 
 /* Rows that are kept back decide as little of what a column is as test rows do. */
@@ -393,21 +393,21 @@ static enum status fit_schema(struct party_inputs *in, const uint32_t *place, st
 {
     const struct group_from from = persons_from(in, in->config.data_train);
     struct validate_rule rule;
-    struct table left = {0};
+    struct validate left = {0};
     struct group g = {0};
     enum status s = STATUS_OK;
 
     if (!(in->config.validate > 0) || in->schema.n == 0)
-        return fit_to(in, &in->train, err);
+        return fit_to(in, NULL, err);
     rule = rule_of(in, &g, place);
     if (rule.by == VALIDATE_GROUP)
         s = group_read(&g, &from, &in->train, err);
     if (s == STATUS_OK)
-        s = validate_left(&left, &in->train, &rule, err);
+        s = validate_choose(&left, &in->train, &rule, err);
     group_deinit(&g);
     if (s == STATUS_OK)
         s = fit_to(in, &left, err);
-    table_deinit(&left);
+    validate_deinit(&left);
     return s;
 }
 
@@ -422,6 +422,7 @@ static enum status read_tables(struct party_inputs *in, uint32_t **place, struct
                                .time = c->time[0] != 0 ? c->time : NULL,
                                .kind = decide ? SCHEMA_AUTO : SCHEMA_NUMBER,
                                .complete = !decide,
+                               .mapped = c->data_mapped,
                                .limits = &INTAKE_LIMITS};
     enum status s = c->schema[0] != 0 ? load_schema(in, err) : STATUS_OK;
 

@@ -25,13 +25,14 @@ static enum status failed(const char *path, struct error *err)
 /* Takes fd over. */
 static enum status map(struct mapped *m, int fd, size_t n, const char *path, struct error *err)
 {
-    enum status s = STATUS_OK;
     void *data = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    enum status s;
 
-    if (data == MAP_FAILED)
-        s = failed(path, err);
-    else
-        *m = (struct mapped){data, n};
+    if (data != MAP_FAILED) {
+        *m = (struct mapped){data, n, fd};
+        return STATUS_OK;
+    }
+    s = failed(path, err);
     close(fd);
     return s;
 }
@@ -143,6 +144,23 @@ enum status mapped_make_unnamed(struct mapped *m, const char *dir, size_t n, str
     return size_and_map(m, open_unnamed(dir), n, dir, err);
 }
 
+enum status mapped_resize(struct mapped *m, size_t n, const char *called, struct error *err)
+{
+    int failure = n > m->n ? size(m->fd, n) : 0;
+    void *data = m->data;
+
+    CHECK(n > 0);
+    if (failure == 0) {
+        data = mremap(m->data, m->n, n, MREMAP_MAYMOVE);
+        failure = data == MAP_FAILED ? errno : 0;
+    }
+    if (failure == 0)
+        *m = (struct mapped){data, n, m->fd};
+    (void)!ftruncate(m->fd, (off_t)m->n); /* what is cut off, or was had of it in vain */
+    errno = failure;
+    return failure == 0 ? STATUS_OK : failed(called, err);
+}
+
 enum status mapped_sync(const struct mapped *m, struct error *err)
 {
     if (msync(m->data, m->n, MS_SYNC) == 0)
@@ -152,7 +170,9 @@ enum status mapped_sync(const struct mapped *m, struct error *err)
 
 void mapped_close(struct mapped *m)
 {
-    if (m->data != NULL)
+    if (m->data != NULL) {
         munmap(m->data, m->n);
+        close(m->fd);
+    }
     *m = (struct mapped){0};
 }

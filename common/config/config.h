@@ -203,6 +203,7 @@ struct config_party {
     char data_train[CONFIG_PATH_MAX], data_test[CONFIG_PATH_MAX];
     char data_alignment[CONFIG_ALIGN_NAME_MAX + 1], data_alignment_test[CONFIG_ALIGN_NAME_MAX + 1];
     char data_predict[CONFIG_PATH_MAX]; /* "": none; takes part in no prediction */
+    char data_mapped[CONFIG_PATH_MAX];  /* where features lie in files (values.h); "": memory */
     char labels_train[CONFIG_PATH_MAX]; /* "": none; for a plan with local_view refreshed */
     char labels_positive[CONFIG_COLUMN_MAX];
     char table[CONFIG_COLUMN_MAX]; /* of a database; "": the only one */

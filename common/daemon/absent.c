@@ -109,23 +109,26 @@ static size_t own_bytes(const struct table *t)
     return most;
 }
 
-static enum status make_room(struct table *t, size_t n)
+static enum status make_room(struct table *t, size_t n, struct error *err)
 {
     const size_t ids = table_ids_bytes(t), own = own_bytes(t),
                  more = n * (DIGEST_HEX_CHARS + 1 + PLACE_MAX);
-    struct table to = *t;
+    struct table to;
+    enum status s;
 
     if (more > UINT32_MAX - ids || more > UINT32_MAX - own)
         return STATUS_MEMORY;
-    to.x = grown(t->x, t->rows, n, t->cols * sizeof *t->x);
+    s = values_grow(&t->values, &t->x, t->rows * t->cols, (t->rows + n) * t->cols, err);
+    if (s != STATUS_OK)
+        return s;
+    to = *t;
     to.id_text = grown(t->id_text, ids, n * PLACE_MAX, 1);
     to.id_at = grown(t->id_at, t->rows, n, sizeof *t->id_at);
     to.own.text = grown(t->own.text, own, n * (DIGEST_HEX_CHARS + 1), 1);
     to.own.at = grown(t->own.at, t->rows, n, sizeof *t->own.at);
     to.lacks = mem_alloc(t->rows + n, 1);
-    if (to.x == NULL || to.id_text == NULL || to.id_at == NULL || to.own.text == NULL ||
-        to.own.at == NULL || to.lacks == NULL) {
-        mem_free(to.x);
+    if (to.id_text == NULL || to.id_at == NULL || to.own.text == NULL || to.own.at == NULL ||
+        to.lacks == NULL) {
         mem_free(to.id_text);
         mem_free(to.id_at);
         mem_free(to.own.text);
@@ -133,7 +136,6 @@ static enum status make_room(struct table *t, size_t n)
         mem_free(to.lacks);
         return STATUS_MEMORY;
     }
-    mem_free(t->x);
     mem_free(t->id_text);
     mem_free(t->id_at);
     mem_free(t->own.text);
@@ -178,7 +180,9 @@ static enum status fill(struct table *t, const struct growth *g, size_t parts, s
 
     for (size_t i = 0; i < parts; i++)
         n += count(&g[i]);
-    s = make_room(t, n);
+    s = make_room(t, n, err);
+    if (s == STATUS_IO)
+        return s;
     if (s != STATUS_OK)
         return error_set(err, s, "no memory for %zu rows that are not here", n);
     ids = table_ids_bytes(t);

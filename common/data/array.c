@@ -150,7 +150,7 @@ enum status array_read(struct table *t, const char *path, const struct array_for
     uint8_t *chunk;
     enum status s = stream_open(&in, path, err);
 
-    *t = (struct table){0};
+    *t = (struct table){.values.folder = want->mapped};
     if (s != STATUS_OK)
         return s;
     chunk = mem_alloc(CHUNK, 1);

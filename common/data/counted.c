@@ -14,13 +14,16 @@ enum status counted_allocate(struct table *t, size_t rows, size_t cols, const ch
                              struct error *err)
 {
     size_t at = 0;
+    enum status s;
 
     t->rows = rows;
     t->cols = cols;
-    t->x = mem_alloc(rows, cols * sizeof *t->x);
+    s = values_grow(&t->values, &t->x, 0, rows * cols, err);
+    if (s == STATUS_IO)
+        return s;
     t->id_text = mem_alloc(rows, ID_BYTES);
     t->id_at = mem_alloc(rows, sizeof *t->id_at);
-    if (t->x == NULL || t->id_text == NULL || t->id_at == NULL)
+    if (s != STATUS_OK || t->id_text == NULL || t->id_at == NULL)
         return error_set(err, STATUS_MEMORY, "%s: no memory for %zu rows of %zu columns", path,
                          rows, cols);
     t->counted = true;

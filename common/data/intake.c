@@ -31,9 +31,9 @@ static enum status make_room(struct intake *in, size_t rows, struct error *err)
 {
     struct table *t = in->t;
     const size_t old = in->room, most = in->want->limits->rows_max;
-    float *x;
     uint32_t *at;
     uint64_t *line;
+    enum status s;
 
     rows = rows > most ? most : rows;
     if (old == most || t->rows == most)
@@ -44,13 +44,14 @@ static enum status make_room(struct intake *in, size_t rows, struct error *err)
         return error_set(err, STATUS_DATA, "%s: %zu rows of %zu columns are too large a table",
                          in->source.path, old + 1, t->cols);
     in->room = rows;
-    x = mem_grow(t->x, old * t->cols * sizeof *x, rows * t->cols * sizeof *x);
-    t->x = x != NULL ? x : t->x;
+    s = values_grow(&t->values, &t->x, old * t->cols, rows * t->cols, err);
+    if (s != STATUS_OK)
+        return s == STATUS_MEMORY ? intake_no_memory(in, err) : s;
     at = mem_grow(t->id_at, old * sizeof *at, rows * sizeof *at);
     t->id_at = at != NULL ? at : t->id_at;
     line = mem_grow(in->line, old * sizeof *line, rows * sizeof *line);
     in->line = line != NULL ? line : in->line;
-    return x != NULL && at != NULL && line != NULL ? STATUS_OK : intake_no_memory(in, err);
+    return at != NULL && line != NULL ? STATUS_OK : intake_no_memory(in, err);
 }
 
 static enum status no_id(const struct intake *in, struct error *err)
@@ -311,6 +312,7 @@ static enum status read_rows(struct intake *in, struct error *err)
         if (s == STATUS_OK)
             s = take_row(in, err);
     }
+    values_cut(&in->t->values, &in->t->x, in->t->rows * in->t->cols);
     if (s == STATUS_OK && in->want->places != NULL)
         return in->want->places->end(in->want->places->owner, &in->source, err);
     if (s == STATUS_OK && in->t->rows == 0)
@@ -371,11 +373,11 @@ enum status intake_read(struct table *t, struct schema *schema, const char *path
 {
     struct intake in = {.t = t, .schema = schema, .want = want, .sorted = true};
     const struct table_want counted = {
-        .labels = want->labels, .group = want->group, .time = want->time};
+        .labels = want->labels, .group = want->group, .time = want->time, .mapped = want->mapped};
     bool idx = false, npy = false;
     enum status s = STATUS_OK;
 
-    *t = (struct table){0};
+    *t = (struct table){.values.folder = want->mapped};
     if (!key_text_is_server(path))
         s = idx_is(&idx, path, err);
     if (s == STATUS_OK && !idx && !key_text_is_server(path))

@@ -37,6 +37,7 @@ struct intake_want {
                             * is given, others are not read */
     enum schema_kind kind; /* of every column; SCHEMA_AUTO: as its first cell is */
     bool complete;         /* nothing may be missing */
+    const char *mapped;    /* as table_want has it */
     const struct intake_limits *limits;
 };
 

@@ -333,19 +333,29 @@ static void fill_in_place(const struct schema *s, struct table *t, size_t *fille
         }
 }
 
-static void put_rows(float *x, size_t cols, const struct schema *s, const struct table *t,
-                     size_t counts[2])
+/* `out` has zeros. */
+static void put_row(float *out, const struct schema *s, const float *cells, size_t counts[2])
 {
-    for (size_t i = 0; i < t->rows; i++) {
-        float *out = x + i * cols;
+    for (size_t j = 0; j < s->n; j++) {
+        const size_t width = schema_width(&s->column[j]);
 
-        for (size_t j = 0; j < s->n; j++) {
-            const size_t width = schema_width(&s->column[j]);
+        if (width > 0)
+            put(out, &s->column[j], cells[j], &counts[0], &counts[1]);
+        out += width;
+    }
+}
 
-            if (width > 0)
-                put(out, &s->column[j], t->x[i * t->cols + j], &counts[0], &counts[1]);
-            out += width;
-        }
+/* In place, from the end where rows become wider and from the start where they do not, so that no
+ * row is written on one that is still to be read.  cells: room for one. */
+static void put_rows(float *x, size_t cols, const struct schema *s, const struct table *t,
+                     float *cells, size_t counts[2])
+{
+    for (size_t k = 0; k < t->rows; k++) {
+        const size_t i = cols > t->cols ? t->rows - 1 - k : k;
+
+        memcpy(cells, x + i * t->cols, t->cols * sizeof *cells);
+        memset(x + i * cols, 0, cols * sizeof *x);
+        put_row(x + i * cols, s, cells, counts);
     }
 }
 
@@ -353,8 +363,9 @@ static enum status widen(const struct schema *s, struct table *t, size_t counts[
                          struct error *err)
 {
     size_t cols = 0;
-    float *x;
+    float *cells;
     char *names;
+    enum status status = STATUS_MEMORY;
 
     for (size_t i = 0; i < s->n; i++)
         cols += schema_width(&s->column[i]);
@@ -363,20 +374,25 @@ static enum status widen(const struct schema *s, struct table *t, size_t counts[
     if (cols > TABLE_COLUMNS_MAX || t->rows > TABLE_VALUES_MAX / cols)
         return error_set(err, STATUS_DATA, "%zu rows of %zu features are too large a table",
                          t->rows, cols);
-    x = mem_alloc(t->rows, cols * sizeof *x);
+    cells = mem_alloc(t->cols, sizeof *cells);
     names = mem_alloc(cols, TABLE_NAME_MAX);
-    if (x == NULL || names == NULL) {
-        mem_free(x);
+    if (cells != NULL && names != NULL)
+        status = values_grow(&t->values, &t->x, t->rows * t->cols,
+                             t->rows * (cols > t->cols ? cols : t->cols), err);
+    if (status == STATUS_OK)
+        put_rows(t->x, cols, s, t, cells, counts);
+    mem_free(cells);
+    if (status != STATUS_OK) {
         mem_free(names);
-        return error_set(err, STATUS_MEMORY, "no memory for %zu rows of %zu features", t->rows,
-                         cols);
+        return status != STATUS_MEMORY
+                   ? status
+                   : error_set(err, status, "no memory for %zu rows of %zu features", t->rows,
+                               cols);
     }
-    put_rows(x, cols, s, t, counts);
     for (size_t i = 0, at = 0; i < s->n; at += schema_width(&s->column[i++]))
         put_names(names + at * TABLE_NAME_MAX, &s->column[i]);
-    mem_free(t->x);
     mem_free(t->names);
-    t->x = x;
+    values_cut(&t->values, &t->x, t->rows * cols);
     t->names = names;
     t->cols = cols;
     return STATUS_OK;

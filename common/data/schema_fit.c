@@ -10,16 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The rows that decide. */
+struct sample {
+    const struct table *t;
+    const uint32_t *row; /* NULL: the first ones */
+    size_t rows;
+};
+
+static float cell(const struct sample *of, size_t i, size_t col)
+{
+    const size_t row = of->row != NULL ? of->row[i] : i;
+
+    return of->t->x[row * of->t->cols + col];
+}
+
 /* --- levels --- */
 
 /* intake.h has counted all rows that it has read. */
-static void count_levels(struct schema_column *c, const struct table *t, size_t col)
+static void count_levels(struct schema_column *c, const struct sample *of, size_t col)
 {
     for (uint32_t i = 0; i < c->levels.n; i++)
         c->levels.level[i].count = 0;
     c->free_text = 0;
-    for (size_t i = 0; i < t->rows; i++) {
-        const float x = t->x[i * t->cols + col];
+    for (size_t i = 0; i < of->rows; i++) {
+        const float x = cell(of, i, col);
 
         if (isnan(x))
             continue;
@@ -96,13 +110,13 @@ static bool differs_everywhere(const struct schema_column *c, size_t rows)
 /* --- missing numbers --- */
 
 /* *missing: how many there are.  NULL: no memory. */
-static float *numbers_of(const struct table *t, size_t col, size_t *n)
+static float *numbers_of(const struct sample *of, size_t col, size_t *n)
 {
-    float *x = mem_alloc(t->rows, sizeof *x);
+    float *x = mem_alloc(of->rows, sizeof *x);
 
     *n = 0;
-    for (size_t i = 0; x != NULL && i < t->rows; i++) {
-        const float v = t->x[i * t->cols + col];
+    for (size_t i = 0; x != NULL && i < of->rows; i++) {
+        const float v = cell(of, i, col);
 
         if (!isnan(v))
             x[(*n)++] = v;
@@ -152,7 +166,7 @@ static enum status fit_bins(struct schema_column *c, float *x, size_t n)
     return STATUS_OK;
 }
 
-static enum status fit_number(struct schema_column *c, const struct table *t, size_t col)
+static enum status fit_number(struct schema_column *c, const struct sample *of, size_t col)
 {
     const bool fill = !c->filled && (c->missing == MISSING_MEAN || c->missing == MISSING_MEDIAN);
     const bool bins = c->bins > 0 && !c->cut;
@@ -162,7 +176,7 @@ static enum status fit_number(struct schema_column *c, const struct table *t, si
 
     if (!fill && !bins)
         return STATUS_OK;
-    x = numbers_of(t, col, &n);
+    x = numbers_of(of, col, &n);
     if (x == NULL)
         return STATUS_MEMORY;
     if (fill)
@@ -174,31 +188,31 @@ static enum status fit_number(struct schema_column *c, const struct table *t, si
     return s;
 }
 
-static size_t count_missing(const struct table *t, size_t col)
+static size_t count_missing(const struct sample *of, size_t col)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < t->rows; i++)
-        n += isnan(t->x[i * t->cols + col]) != 0;
+    for (size_t i = 0; i < of->rows; i++)
+        n += isnan(cell(of, i, col)) != 0;
     return n;
 }
 
-static enum status fit_column(struct schema_column *c, const struct table *t, size_t col,
+static enum status fit_column(struct schema_column *c, const struct sample *of, size_t col,
                               bool written)
 {
-    const size_t missing = count_missing(t, col);
+    const size_t missing = count_missing(of, col);
     enum status s;
 
     if (c->kind == SCHEMA_IGNORED || c->kind == SCHEMA_LABEL)
         return STATUS_OK;
-    if (c->kind == SCHEMA_AUTO || (!written && missing == t->rows)) {
+    if (c->kind == SCHEMA_AUTO || (!written && missing == of->rows)) {
         log_warn("column \"%s\": ignored, no training row has a value there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
     }
     if (c->kind == SCHEMA_CATEGORY && c->open)
-        count_levels(c, t, col);
-    if (c->kind == SCHEMA_CATEGORY && c->open && differs_everywhere(c, t->rows)) {
+        count_levels(c, of, col);
+    if (c->kind == SCHEMA_CATEGORY && c->open && differs_everywhere(c, of->rows)) {
         log_warn("column \"%s\": ignored, since nearly every row has another text there", c->name);
         c->kind = SCHEMA_IGNORED;
         return STATUS_OK;
@@ -206,7 +220,7 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
     if (!written)
         c->indicator = missing > 0;
     if (c->kind != SCHEMA_CATEGORY)
-        s = fit_number(c, t, col);
+        s = fit_number(c, of, col);
     else
         s = c->open ? place_levels(c) : STATUS_OK;
     c->open = false;
@@ -218,10 +232,14 @@ static enum status fit_column(struct schema_column *c, const struct table *t, si
     return s;
 }
 
-enum status schema_fit(struct schema *s, const struct table *t, struct error *err)
+enum status schema_fit(struct schema *s, const struct table *t, const struct validate *left,
+                       struct error *err)
 {
+    const struct sample of = {t, left != NULL ? left->from : NULL,
+                              left != NULL ? left->left : t->rows};
+
     for (size_t i = 0; i < s->n; i++) {
-        const enum status status = fit_column(&s->column[i], t, i, s->written);
+        const enum status status = fit_column(&s->column[i], &of, i, s->written);
 
         if (status != STATUS_OK)
             return error_set(err, status, "column \"%s\": %s", s->column[i].name,
@@ -245,7 +263,8 @@ static void make_constant(struct schema_column *c)
     c->other = true;
 }
 
-enum status schema_fit_some(struct schema *s, const struct table *t, struct error *err)
+enum status schema_fit_some(struct schema *s, const struct table *t, const struct validate *left,
+                            struct error *err)
 {
     size_t first = 0, features = 0;
     enum status status;
@@ -253,7 +272,7 @@ enum status schema_fit_some(struct schema *s, const struct table *t, struct erro
     while (first < s->n &&
            (s->column[first].kind == SCHEMA_IGNORED || s->column[first].kind == SCHEMA_LABEL))
         first++;
-    status = schema_fit(s, t, err);
+    status = schema_fit(s, t, left, err);
     for (size_t i = 0; i < s->n; i++)
         features += schema_width(&s->column[i]);
     if (status == STATUS_OK && features == 0 && first < s->n)

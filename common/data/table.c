@@ -20,6 +20,7 @@ enum status table_read(struct table *t, const char *path, const struct table_wan
 {
     const struct intake_want numbers = {.group = want->group,
                                         .time = want->time,
+                                        .mapped = want->mapped,
                                         .labels = want->labels,
                                         .kind = SCHEMA_NUMBER,
                                         .complete = true,
@@ -33,7 +34,7 @@ enum status table_read(struct table *t, const char *path, const struct table_wan
 
 void table_deinit(struct table *t)
 {
-    mem_free(t->x);
+    values_free(&t->values, t->x);
     mem_free(t->id_text);
     mem_free(t->id_at);
     mem_free(t->names);

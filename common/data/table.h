@@ -10,6 +10,7 @@
 #define COLONNADE_DATA_TABLE_H
 
 #include "common/base/status.h"
+#include "common/data/values.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,7 @@ struct table {
     bool counted;         /* ids are the rows' numbers in their file, as of IDX, and name nobody */
     bool told_apart;      /* ids of such a file that joined others: validate.h */
     float *x;             /* rows x cols, row major; every value finite */
+    struct values values; /* what x lies in */
     uint8_t *lacks;       /* rows: 1 for one that is not there (absent.h); NULL: all are there */
     char *id_text;        /* all ids in the order of the rows, each ended by 0, nothing between */
     uint32_t *id_at;      /* rows: offset of each row's id in id_text */
@@ -51,9 +53,10 @@ struct table {
 
 /* A label table has one column named `label`. */
 struct table_want {
-    bool labels;       /* exactly the columns id,label */
-    const char *group; /* columns of the features that are left out (group.h reads them); NULL: */
-    const char *time;  /* none */
+    bool labels;        /* exactly the columns id,label */
+    const char *group;  /* columns of the features that are left out (group.h reads them); NULL: */
+    const char *time;   /* none */
+    const char *mapped; /* where values lie in a file (values.h); NULL or "": they lie in memory */
 };
 
 /* A table of nothing but numbers, none missing (intake.h reads others): CSV (csv.h) with a column

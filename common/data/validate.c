@@ -115,18 +115,17 @@ static enum status copy_names(struct table *out, const struct table *a)
     return STATUS_OK;
 }
 
-/* Rows from[0..n), those from a->rows on of b, which has a's columns. */
+/* Rows from[0..n), those from a->rows on of b, which has a's columns; their values are to come. */
 static enum status pick(struct table *out, const struct table *a, const struct table *b,
                         const uint32_t *from, size_t n)
 {
-    const size_t row_bytes = a->cols * sizeof *out->x, text = id_bytes(a, b, from, n);
+    const size_t text = id_bytes(a, b, from, n);
     size_t at = 0;
 
     *out = (struct table){.rows = n, .cols = a->cols};
-    out->x = mem_alloc(n, row_bytes);
     out->id_at = mem_alloc(n, sizeof *out->id_at);
     out->id_text = mem_alloc(text, 1);
-    if (out->x == NULL || out->id_at == NULL || out->id_text == NULL || text > UINT32_MAX ||
+    if (out->id_at == NULL || out->id_text == NULL || text > UINT32_MAX ||
         copy_names(out, a) != STATUS_OK) {
         table_deinit(out);
         return STATUS_MEMORY;
@@ -136,7 +135,6 @@ static enum status pick(struct table *out, const struct table *a, const struct t
         const size_t row = from[i] < a->rows ? from[i] : from[i] - a->rows;
         const size_t id = strlen(table_id(t, row)) + 1;
 
-        memcpy(out->x + i * a->cols, t->x + row * a->cols, row_bytes);
         memcpy(out->id_text + at, table_id(t, row), id);
         out->id_at[i] = (uint32_t)at;
         at += id;
@@ -145,6 +143,39 @@ static enum status pick(struct table *out, const struct table *a, const struct t
         return STATUS_OK;
     table_deinit(out);
     return STATUS_MEMORY;
+}
+
+/* Row i of t becomes what was row from[i], which is no earlier one. */
+static void close_up(struct table *t, const uint32_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        memmove(t->x + i * t->cols, t->x + from[i] * t->cols, t->cols * sizeof *t->x);
+}
+
+/* Rows from[0..n) into test, which has room: its own move up, from the last one on, and no row of
+ * theirs is written on before it was read. */
+static void merge(struct table *test, const struct table *train, const uint32_t *from, size_t n)
+{
+    const size_t cols = train->cols;
+
+    for (size_t i = n; i-- > 0;) {
+        const float *x = from[i] < train->rows ? train->x + from[i] * cols
+                                               : test->x + (from[i] - train->rows) * cols;
+
+        memmove(test->x + i * cols, x, cols * sizeof *x);
+    }
+}
+
+/* `from` takes over t's values, and t's place. */
+static void take_place_of(struct table *t, struct table *from)
+{
+    from->x = t->x;
+    from->values = t->values;
+    values_cut(&from->values, &from->x, from->rows * from->cols);
+    t->x = NULL;
+    t->values = (struct values){0};
+    table_deinit(t);
+    *t = *from;
 }
 
 /* --- the split --- */
@@ -267,27 +298,36 @@ static enum status no_memory(size_t rows, struct error *err)
     return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu rows", rows);
 }
 
-enum status validate_left(struct table *out, const struct table *train,
-                          const struct validate_rule *rule, struct error *err)
+enum status validate_choose(struct validate *v, const struct table *train,
+                            const struct validate_rule *rule, struct error *err)
 {
     const struct table none = {0};
-    struct validate v = {.train = train->rows, .from = mem_alloc(2 * train->rows, sizeof *v.from)};
-    enum status s = v.from == NULL ? no_memory(train->rows, err) : STATUS_OK;
+    enum status s;
 
-    *out = none;
-    if (s == STATUS_OK) {
-        choose(&v, train, &none, rule);
-        s = check_left(&v, rule, err);
-    }
-    if (s == STATUS_OK && pick(out, train, train, v.from, v.left) != STATUS_OK)
-        s = no_memory(v.left, err);
-    validate_deinit(&v);
+    *v = (struct validate){.train = train->rows,
+                           .from = mem_alloc(2 * train->rows, sizeof *v->from)};
+    if (v->from == NULL)
+        return no_memory(train->rows, err);
+    choose(v, train, &none, rule);
+    s = check_left(v, rule, err);
+    if (s != STATUS_OK)
+        validate_deinit(v);
     return s;
+}
+
+/* Room for what test will have, in memory or in a file as train's. */
+static enum status make_room(struct table *test, const struct table *train, size_t rows,
+                             struct error *err)
+{
+    if (test->x == NULL)
+        test->values.folder = train->values.folder;
+    return values_grow(&test->values, &test->x, test->rows * test->cols, rows * train->cols, err);
 }
 
 enum status validate_split(struct validate *v, struct table *train, struct table *test,
                            const struct validate_rule *rule, struct error *err)
 {
+    const size_t rows = train->rows + test->rows;
     struct table left = {0}, held = {0};
     enum status s = STATUS_MEMORY;
 
@@ -296,26 +336,29 @@ enum status validate_split(struct validate *v, struct table *train, struct table
     if (v->from != NULL && tell_apart(train, test) == STATUS_OK) {
         choose(v, train, test, rule);
         s = check(v, train, test, rule, err);
-        if (s != STATUS_OK)
+        if (s == STATUS_OK)
+            s = make_room(test, train, v->held, err);
+        if (s != STATUS_OK && s != STATUS_MEMORY)
             goto out;
-        s = pick(&left, train, test, v->from, v->left);
+        if (s == STATUS_OK)
+            s = pick(&left, train, test, v->from, v->left);
     }
     if (s == STATUS_OK)
         s = pick(&held, train, test, v->from + v->left, v->held);
+    if (s != STATUS_OK) {
+        table_deinit(&left);
+        (void)no_memory(rows, err);
+        goto out;
+    }
     held.told_apart = test->told_apart;
     if (test->rows > 0) { /* what is left is bound to the other one */
         memcpy(held.own.alignment, test->own.alignment, sizeof held.own.alignment);
         held.own.left = test->own.left;
     }
-    if (s != STATUS_OK) {
-        table_deinit(&left);
-        (void)no_memory(train->rows + test->rows, err);
-        goto out;
-    }
-    table_deinit(train);
-    table_deinit(test);
-    *train = left;
-    *test = held;
+    merge(test, train, v->from + v->left, v->held);
+    close_up(train, v->from, v->left);
+    take_place_of(test, &held);
+    take_place_of(train, &left);
     return STATUS_OK;
 out:
     validate_deinit(v);
@@ -328,8 +371,8 @@ enum status validate_cut(const struct validate *v, struct table *t, struct error
 
     if (pick(&left, t, t, v->from, v->left) != STATUS_OK)
         return error_set(err, STATUS_MEMORY, "data.validate: no memory for %zu labels", v->left);
-    table_deinit(t);
-    *t = left;
+    close_up(t, v->from, v->left);
+    take_place_of(t, &left);
     return STATUS_OK;
 }
 

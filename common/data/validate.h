@@ -44,9 +44,10 @@ bool validate_keeps_back(const char *id, double share); /* by id */
  * chosen by others as often as any. */
 bool validate_chosen(const char *label, const char *name, double share);
 
-/* The rows of train that are trained on, as a table of their own.  STATUS_DATA as below. */
-enum status validate_left(struct table *out, const struct table *train,
-                          const struct validate_rule *rule, struct error *err) MUST_USE;
+/* Chooses among the rows of train alone, which it leaves as they are: of v what is left counts.
+ * STATUS_DATA as below. */
+enum status validate_choose(struct validate *v, const struct table *train,
+                            const struct validate_rule *rule, struct error *err) MUST_USE;
 
 /* Cuts train and adds to test, which has no rows, or the same columns.  STATUS_DATA: none would be
  * kept back, or none would be left; or an id of the test rows is in the training rows, too, so that

@@ -163,7 +163,7 @@ static enum status fit(struct schema *s, const uint8_t digest[SOURCE_DIGEST_BYTE
                          o->table);
     }
     s->written = false;
-    status = schema_fit(s, &t, err);
+    status = schema_fit(s, &t, NULL, err);
     s->written = true;
     *rows = t.rows;
     for (size_t i = 0; i < s->n; i++)

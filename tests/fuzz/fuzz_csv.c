@@ -88,7 +88,7 @@ static void prepare(struct table *t, struct schema *schema, const struct intake_
     check_ids(t);
     if (schema->n == 0) /* IDX */
         return;
-    CHECK(schema_fit(schema, t, &err) == STATUS_OK);
+    CHECK(schema_fit(schema, t, NULL, &err) == STATUS_OK);
     CHECK(intake_read(&again, schema, path, want, &err) == STATUS_OK);
     if (schema_apply(schema, t, &unseen, &filled, &err) == STATUS_OK) {
         CHECK(unseen == 0 && filled == 0);

@@ -242,7 +242,7 @@ static void read_table(const struct pair *p, struct sim *s, uint32_t i)
     want.places = placed_places(&by);
     /* Columns of keys are no features. */
     if (intake_read(&t, &schema, table_of((int)i), &want, &err) != STATUS_OK ||
-        schema_fit(&schema, &t, &err) != STATUS_OK ||
+        schema_fit(&schema, &t, NULL, &err) != STATUS_OK ||
         schema_apply(&schema, &t, &unseen, &filled, &err) != STATUS_OK) {
         fprintf(stderr, "%s\n", err.text);
         CHECK(!"a table that can be read");

@@ -176,6 +176,26 @@ static void test_a_disk_is_never_filled_up(void **state)
     free_bytes = 0;
 }
 
+static void test_one_that_is_mapped_grows_as_far_as_the_disk_goes(void **state)
+{
+    struct mapped m;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(mapped_make_unnamed(&m, dir, 5000, &err), STATUS_OK);
+    m.data[99] = m.data[4999] = 3;
+    assert_int_equal(mapped_resize(&m, 100, dir, &err), STATUS_OK);
+    assert_int_equal(mapped_resize(&m, 1 << 20, dir, &err), STATUS_OK);
+    assert_true(m.n == 1 << 20 && m.data[99] == 3 && m.data[4999] == 0);
+    free_bytes = SPARE_BYTES + 4096;
+    assert_int_equal(mapped_resize(&m, 2 << 20, dir, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, dir));
+    assert_non_null(strstr(err.text, strerror(ENOSPC)));
+    free_bytes = 0;
+    assert_true(m.n == 1 << 20 && m.data[99] == 3);
+    mapped_close(&m);
+}
+
 static void test_what_finds_no_room_leaves_nothing(void **state)
 {
     struct mapped m;
@@ -205,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_an_unnamed_one_leaves_nothing),
         cmocka_unit_test(test_a_place_that_is_none_is_named),
         cmocka_unit_test_teardown(test_a_disk_is_never_filled_up, remove_file),
+        cmocka_unit_test(test_one_that_is_mapped_grows_as_far_as_the_disk_goes),
         cmocka_unit_test_teardown(test_what_finds_no_room_leaves_nothing, remove_file),
     };
 

@@ -214,7 +214,7 @@ static void test_a_table_with_none_of_the_labelled_rows_lacks_them_all(void **st
                                      &err),
                          STATUS_OK);
         assert_int_equal(w.train.rows, 0);
-        assert_int_equal(schema_fit_some(&schema, &w.train, &err), STATUS_OK);
+        assert_int_equal(schema_fit_some(&schema, &w.train, NULL, &err), STATUS_OK);
         if (kept_back)
             assert_int_equal(validate_split(&v, &w.train, &w.test, &rule, &err), STATUS_OK);
         assert_int_equal(schema_apply(&schema, &w.train, &unseen, &filled, &err), STATUS_OK);

@@ -33,7 +33,7 @@ static void read_as(struct table *t, struct schema *s, const char *text)
 static void train(struct table *t, struct schema *s, const char *text)
 {
     read_as(t, s, text);
-    assert_int_equal(schema_fit(s, t, &err), STATUS_OK);
+    assert_int_equal(schema_fit(s, t, NULL, &err), STATUS_OK);
     assert_int_equal(schema_apply(s, t, &unseen, &filled, &err), STATUS_OK);
     assert_int_equal(unseen + filled, 0);
 }
@@ -72,7 +72,7 @@ static void test_numbers_without_gaps_stay_as_they_are(void **state)
     (void)state;
     read_as(&t, &s, "id,a,b\n1,1.5,-2\n2,0,7\n");
     before = t.x;
-    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_fit(&s, &t, NULL, &err), STATUS_OK);
     assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_OK);
     assert_ptr_equal(t.x, before); /* not even copied */
     assert_string_equal(names(&t), "a b");
@@ -113,7 +113,7 @@ static void test_the_median_and_a_constant_fill_in_too(void **state)
     s.column[0].missing = MISSING_MEDIAN;
     s.column[1].missing = MISSING_CONSTANT;
     s.column[1].fill = -7;
-    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_fit(&s, &t, NULL, &err), STATUS_OK);
     assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_OK);
     row_is(&t, 1, (const float[]){2, 0, -7, 1});
     row_is(&t, 3, (const float[]){2, 1, 4, 0});
@@ -243,7 +243,7 @@ static void test_a_table_of_ignored_columns_alone_is_refused(void **state)
 
     (void)state;
     read_as(&t, &s, "id,a\n1,\n2,?\n");
-    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_fit(&s, &t, NULL, &err), STATUS_OK);
     assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_DATA);
     assert_string_equal(err.text, "no column is left: all are ignored");
     table_deinit(&t);
@@ -281,7 +281,7 @@ static void test_rows_that_are_not_fitted_to_decide_nothing(void **state)
         read_as(&w, &whole, text);
         part = w;
         part.rows = parts[i].first_rows;
-        assert_int_equal(schema_fit(&whole, &part, &err), STATUS_OK);
+        assert_int_equal(schema_fit(&whole, &part, NULL, &err), STATUS_OK);
         assert_int_equal(schema_apply(&whole, &w, &unseen, &filled, &err), STATUS_OK);
         assert_int_equal(a.cols, w.cols);
         assert_memory_equal(a.x, w.x, a.rows * a.cols * sizeof *a.x);
@@ -316,7 +316,7 @@ static void train_by(struct table *t, struct schema *s, const char *schema, cons
     if (schema_parse(s, schema, strlen(schema), "s.yaml", &err) != STATUS_OK)
         fail_msg("%s", err.text);
     read_as(t, s, text);
-    assert_int_equal(schema_fit(s, t, &err), STATUS_OK);
+    assert_int_equal(schema_fit(s, t, NULL, &err), STATUS_OK);
     assert_int_equal(schema_apply(s, t, &unseen, &filled, &err), STATUS_OK);
 }
 
@@ -448,7 +448,7 @@ static void test_each_failing_allocation_is_reported(void **state)
         mem_fail_at(n);
         status = intake_read(&t, &s, path, &ANY, &err);
         if (status == STATUS_OK)
-            status = schema_fit(&s, &t, &err);
+            status = schema_fit(&s, &t, NULL, &err);
         if (status == STATUS_OK)
             status = schema_apply(&s, &t, &unseen, &filled, &err);
         table_deinit(&t);
@@ -466,7 +466,7 @@ static void two_tables(struct table t[2], struct schema *s, bool embedded, bool 
             gaps ? "id,c,n\n1,red,5\n2,blue,6\n3,red,7\n4,blue,8\n5,lone,9\n6,,1\n"
                  : "id,c,n\n1,red,5\n2,blue,6\n3,red,7\n4,blue,8\n");
     s->column[0].embedded = embedded;
-    assert_int_equal(schema_fit(s, &t[0], &err), STATUS_OK);
+    assert_int_equal(schema_fit(s, &t[0], NULL, &err), STATUS_OK);
     assert_int_equal(schema_apply(s, &t[0], &unseen, &filled, &err), STATUS_OK);
     apply(&t[1], s, "id,c,n\n1,green,1\n2,lone,2\n3,blue,3\n4,,4\n5,red,5\n");
 }
@@ -519,7 +519,7 @@ static void test_an_embedded_column_has_all_its_levels_and_is_not_standardised(v
         n += (size_t)sprintf(text + n, "%d,l%d\n", i, i % LEVELS);
     read_as(&t, &s, text);
     s.column[0].embedded = true;
-    assert_int_equal(schema_fit(&s, &t, &err), STATUS_OK);
+    assert_int_equal(schema_fit(&s, &t, NULL, &err), STATUS_OK);
     assert_int_equal(schema_levels(&s.column[0]), LEVELS);
     assert_int_equal(schema_apply(&s, &t, &unseen, &filled, &err), STATUS_OK);
     assert_int_equal(scale_fit(&scale, &t), STATUS_OK);

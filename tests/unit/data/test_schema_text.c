@@ -149,7 +149,7 @@ static void prepare(struct table *t, struct schema *s, const char *text)
 
     err = (struct error){0};
     if (intake_read(t, s, scratch_write_text("t.csv", text), &any, &err) != STATUS_OK ||
-        schema_fit(s, t, &err) != STATUS_OK ||
+        schema_fit(s, t, NULL, &err) != STATUS_OK ||
         schema_apply(s, t, &unseen, &filled, &err) != STATUS_OK)
         fail_msg("%s", err.text);
 }

@@ -183,23 +183,29 @@ static void test_rows_of_which_one_file_names_the_ids_are_the_same(void **state)
     }
 }
 
+/* Takes `chosen` down. */
+static void same_left(struct validate *chosen, const struct validate *v)
+{
+    assert_int_equal(chosen->left, v->left);
+    assert_memory_equal(chosen->from, v->from, v->left * sizeof *v->from);
+    validate_deinit(chosen);
+}
+
 static void test_what_is_left_can_be_looked_at_before_the_split(void **state)
 {
-    struct table train = table_of(0, ROWS, 2), left, none = {0};
+    struct table train = table_of(0, ROWS, 2), none = {0};
     struct error err = {0};
-    struct validate v;
+    struct validate v, left;
 
     (void)state;
-    assert_int_equal(STATUS_OK, validate_left(&left, &train, &BY_ID(0.3), &err));
+    assert_int_equal(STATUS_OK, validate_choose(&left, &train, &BY_ID(0.3), &err));
     assert_int_equal(ROWS, train.rows);
     split(&v, &train, &none, 0.3);
-    assert_true(table_same_ids(&left, &train));
-    assert_memory_equal(left.x, train.x, left.rows * left.cols * sizeof *left.x);
-    table_deinit(&left);
+    same_left(&left, &v);
     assert_int_equal(STATUS_DATA,
-                     validate_left(&left, &train, &BY_ID(0.3), &err));            /* all of them */
-    assert_int_equal(STATUS_DATA, validate_left(&left, &train, &BY_ID(1), &err)); /* none */
-    assert_null(left.x);
+                     validate_choose(&left, &train, &BY_ID(0.3), &err)); /* all of them */
+    assert_int_equal(STATUS_DATA, validate_choose(&left, &train, &BY_ID(1), &err)); /* none */
+    assert_null(left.from);
     validate_deinit(&v);
     table_deinit(&train);
     table_deinit(&none);
@@ -297,17 +303,17 @@ static void test_rows_of_one_person_stay_together(void **state)
 
 static void test_the_last_rows_by_id_are_kept_back(void **state)
 {
-    struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1), left;
+    struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1);
     const struct validate_rule rule = {.share = 0.3, .by = VALIDATE_ORDER},
                                none = {.share = 0.0001, .by = VALIDATE_ORDER};
     const size_t kept = (size_t)(0.3 * ROWS);
     struct error err = {0};
-    struct validate v;
+    struct validate v, left;
 
     (void)state;
-    assert_int_equal(STATUS_OK, validate_left(&left, &train, &rule, &err));
+    assert_int_equal(STATUS_OK, validate_choose(&left, &train, &rule, &err));
     assert_int_equal(STATUS_OK, validate_split(&v, &train, &test, &rule, &err));
-    assert_true(table_same_ids(&left, &train));
+    same_left(&left, &v);
     assert_int_equal(ROWS - kept, train.rows);
     for (size_t i = 0; i < train.rows; i++)
         assert_true(train.x[i] < (float)(ROWS - kept));
@@ -315,8 +321,7 @@ static void test_the_last_rows_by_id_are_kept_back(void **state)
         assert_int_equal(test.x[i] < ROWS, validate_row(&v, i));
     in_order(&test);
     validate_deinit(&v);
-    table_deinit(&left);
-    assert_int_equal(STATUS_DATA, validate_left(&left, &train, &none, &err)); /* not one row */
+    assert_int_equal(STATUS_DATA, validate_choose(&left, &train, &none, &err)); /* not one row */
     table_deinit(&train);
     table_deinit(&test);
 }
@@ -324,19 +329,19 @@ static void test_the_last_rows_by_id_are_kept_back(void **state)
 /* Places run against the ids, and neighbours are swapped. */
 static void test_the_latest_rows_are_kept_back_whatever_their_ids(void **state)
 {
-    struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1), left;
+    struct table train = table_of(0, ROWS, 1), test = table_of(ROWS, 9, 1);
     static uint32_t place[ROWS];
     const struct validate_rule rule = {.share = 0.3, .by = VALIDATE_TIME, .place = place};
     const size_t kept = (size_t)(0.3 * ROWS);
     struct error err = {0};
-    struct validate v;
+    struct validate v, left;
 
     (void)state;
     for (size_t i = 0; i < ROWS; i++)
         place[i] = (uint32_t)(ROWS - 1 - (i ^ 1));
-    assert_int_equal(STATUS_OK, validate_left(&left, &train, &rule, &err));
+    assert_int_equal(STATUS_OK, validate_choose(&left, &train, &rule, &err));
     assert_int_equal(STATUS_OK, validate_split(&v, &train, &test, &rule, &err));
-    assert_true(table_same_ids(&left, &train));
+    same_left(&left, &v);
     assert_int_equal(ROWS - kept, train.rows);
     assert_int_equal(kept + 9, test.rows);
     for (size_t i = 0; i < train.rows; i++)
@@ -345,7 +350,6 @@ static void test_the_latest_rows_are_kept_back_whatever_their_ids(void **state)
         assert_int_equal(test.x[i] < ROWS, validate_row(&v, i));
     in_order(&test);
     validate_deinit(&v);
-    table_deinit(&left);
     table_deinit(&train);
     table_deinit(&test);
 }
