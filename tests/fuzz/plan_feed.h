@@ -48,7 +48,7 @@ static inline void plan_feed_head(struct feed *f, struct plan *p)
     const uint8_t fusion = feed_byte(f), n = feed_byte(f);
 
     p->model.fusion = fusion < 192 ? (enum plan_fusion)(fusion % 3) : FUSION_MAX;
-    p->model.head.n = n % (n < 192 ? 3 : 8);
+    p->model.head.n = n % (n < 192 ? 3U : 8U);
     for (size_t i = 0; i < p->model.head.n; i++)
         p->model.head.item[i] = plan_feed_item(f);
 }
