@@ -59,6 +59,8 @@ static enum status count(struct cifar *c, size_t *records, struct error *err)
 static enum status next_file(struct cifar *c, struct error *err)
 {
     const size_t n = strcspn(c->rest, ",");
+    const bool more = c->rest[n] == ',';
+    struct error why = {0};
     enum status s;
 
     if (n == 0 || n >= sizeof c->path)
@@ -68,8 +70,12 @@ static enum status next_file(struct cifar *c, struct error *err)
     c->path[n] = 0;
     c->rest += n + (c->rest[n] == ',' && c->rest[n + 1] != 0);
     c->record = 0;
-    s = stream_open(&c->in, c->path, err);
-    return s == STATUS_OK ? count(c, &c->left, err) : s;
+    s = stream_open(&c->in, c->path, &why);
+    if (s != STATUS_OK)
+        return error_set(err, s, "%s%s", why.text,
+                         more ? " (a comma parts files: names of files and folders have none)"
+                              : "");
+    return count(c, &c->left, err);
 }
 
 enum status cifar_open(struct cifar *c, const char *files, enum cifar_label label,

@@ -27,7 +27,7 @@ static enum nn_loss loss_of(const struct plan *p)
 void nn_head_shape(struct nn_head *h, const struct plan *p)
 {
     *h = (struct nn_head){
-        .concat = plan_keeps_apart(p),
+        .apart = plan_keeps_apart(p),
         .max = p->model.fusion == FUSION_MAX,
         .mean = p->model.fusion == FUSION_MEAN,
         .fixed = p->model.output == OUTPUT_IDENTITY,
@@ -41,7 +41,7 @@ void nn_head_shape(struct nn_head *h, const struct plan *p)
     };
     h->zeros = p->protocol.absent == ABSENT_ZERO;
     h->absent = h->max && !h->zeros ? -FLT_MAX : 0;
-    h->inputs = h->concat ? h->parties * h->width : h->width;
+    h->inputs = h->apart ? h->parties * h->width : h->width;
     CHECK(!h->fixed || (p->model.head.n == 0 && h->inputs == h->outputs));
 }
 
@@ -256,7 +256,7 @@ void nn_head_spread(const struct nn_head *h, float *fused, const uint8_t *place,
     const size_t width = h->width, all = h->parties;
     size_t end = (size_t)rows * all * width; /* what is from here on is as it should be */
 
-    if (!h->concat || n == all)
+    if (!h->apart || n == all)
         return;
     for (size_t r = rows; r-- > 0;) {
         for (size_t m = n; m-- > 0;) {
@@ -280,7 +280,7 @@ static float share_of(const struct nn_head *h)
 
 static size_t place_of(const struct nn_head *h, uint32_t party)
 {
-    return h->concat ? (size_t)party * h->width : 0;
+    return h->apart ? (size_t)party * h->width : 0;
 }
 
 void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, const bool *missing,
@@ -296,13 +296,13 @@ void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, co
 
         for (uint32_t r = 0; missing[m] && r < rows; r++, to += h->inputs)
             for (uint32_t i = 0; i < h->width; i++)
-                to[i] += factor * stand_in[i];
+                to[i] = (h->apart ? 0 : to[i]) + factor * stand_in[i];
     }
 }
 
 void nn_head_without(const struct nn_head *h, float *fused, const bool *missing, uint32_t rows)
 {
-    for (uint32_t m = 0; h->max && h->net.spec.table.rows == 0 && m < h->parties; m++) {
+    for (uint32_t m = 0; h->apart && h->net.spec.table.rows == 0 && m < h->parties; m++) {
         float *to = fused + place_of(h, m);
 
         for (uint32_t r = 0; missing[m] && r < rows; r++, to += h->inputs)
@@ -430,7 +430,7 @@ void nn_head_part(const struct nn_head *h, float *part, const float *dfused, uin
 {
     float factor = h->mean ? 1.0f / (float)h->parties : 1.0f;
 
-    if (!h->concat) {
+    if (!h->apart) {
         for (size_t i = 0; i < (size_t)rows * h->width; i++)
             part[i] = factor * dfused[i];
         return;

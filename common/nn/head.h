@@ -30,13 +30,13 @@ struct nn_head {
     struct nn_net net;
     enum nn_loss loss;
     uint32_t inputs,
-        outputs;       /* columns of fused: P, or M P where parties are apart; of the logits */
-    uint32_t targets;  /* numbers of a row's target: labels under multilabel, else 1 */
-    uint32_t parties;  /* M, the members of the generation: the divisor of mean; set at will, where
-                        * no columns are some party's own */
-    uint32_t width;    /* P */
-    bool concat, mean; /* concat: parties are apart, of max, too */
-    bool max;
+        outputs;      /* columns of fused: P, or M P where parties are apart; of the logits */
+    uint32_t targets; /* numbers of a row's target: labels under multilabel, else 1 */
+    uint32_t parties; /* M, the members of the generation: the divisor of mean; set at will, where
+                       * no columns are some party's own */
+    uint32_t width;   /* P */
+    bool apart;       /* each party has columns of its own in fused: concat, max */
+    bool mean, max;
     bool zeros; /* protocol.absent: zero */
     /* What stands in the columns of a party that a round has done without (protocol.absent): 0, or
      * less than any embedding, which is never the largest. */
@@ -100,11 +100,13 @@ void nn_head_spread(const struct nn_head *h, float *fused, const uint8_t *place,
 
 /* filled = fused (rows x inputs, as nn_head_fuse left it), with the stand-ins of the parties that
  * are missing (h->parties of them) in their place: added to the sum, under mean by their M-th
- * part, under concat to their columns.  The two may be one.  There are stand-ins. */
+ * part; where parties are apart, instead of the noise that these have uploaded.  The two may be
+ * one. There are stand-ins. */
 void nn_head_fill(const struct nn_head *h, float *filled, const float *fused, const bool *missing,
                   uint32_t rows);
-/* Under max, without stand-ins: what stands for parties that are missing (h->parties of them) into
- * their columns, in place.  Else nothing: under concat zeros are there already. */
+/* Where parties are apart, without stand-ins: what stands for those that are missing (h->parties of
+ * them) into their columns, in place, instead of the noise that they may have uploaded.  Else
+ * nothing. */
 void nn_head_without(const struct nn_head *h, float *fused, const bool *missing, uint32_t rows);
 /* After a backward with dfused, the gradients of the stand-ins: what their places got, of all rows;
  * 0 for who was not missing.  Nothing where there are none. */
@@ -126,8 +128,8 @@ void nn_head_predict(const struct nn_head *h, float *prob, uint32_t rows);
 /* After a forward with slopes: the gradients of the weights, and dfused = d loss / d fused (rows x
  * inputs) unless it is NULL. */
 void nn_head_backward(struct nn_head *h, float *dfused);
-/* dfused to d loss / d embedding of member m (rows x P).  Without concat it is that of the sum, the
- * same for all: under mean the M-th part of dfused.  No overlap. */
+/* dfused to d loss / d embedding of member m (rows x P).  Unless parties are apart it is that of
+ * the sum, the same for all: under mean the M-th part of dfused.  No overlap. */
 void nn_head_part(const struct nn_head *h, float *part, const float *dfused, uint32_t rows,
                   uint32_t m);
 /* One step of the optimiser with the gradients of the last backward; nothing for identity. */

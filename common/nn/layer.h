@@ -39,6 +39,7 @@ struct layer_tensor {
     /* What PyTorch calls it; "": nothing.  Its dimension d is ours number torch_axis[d]. */
     char torch[LAYER_NAME_BYTES];
     uint8_t torch_axis[LAYER_RANK_MAX];
+    bool square; /* a square: none of its values is below 0 */
 };
 
 struct layer_kind {

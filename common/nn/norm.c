@@ -206,8 +206,10 @@ struct layer_tensor norm_tensor(const struct nn_layer *l, size_t i, size_t index
 {
     static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
 
-    return layer_named(
-        (struct layer_tensor){
-            .values = l->w + index * l->out, .count = l->out, .rank = 1, .shape = {l->out}},
-        l, i, names[index]);
+    return layer_named((struct layer_tensor){.values = l->w + index * l->out,
+                                             .count = l->out,
+                                             .rank = 1,
+                                             .shape = {l->out},
+                                             .square = index == 3},
+                       l, i, names[index]);
 }

@@ -214,18 +214,22 @@ enum status safetensors_numbers(const uint8_t *bytes, size_t n, struct error *er
     return error_set(err, STATUS_DATA, "it holds a value that is not finite");
 }
 
-static enum status check_finite(const struct places *p, const struct nn_net *n, const uint8_t *data,
+static enum status check_values(const struct places *p, const struct nn_net *n, const uint8_t *data,
                                 struct error *err)
 {
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++) {
+        const struct layer_tensor t = tensor_of(n, i);
+
         for (uint64_t at = p->begin[i]; at < p->end[i]; at += sizeof(float)) {
             float value;
 
             memcpy(&value, data + at, sizeof value);
             if (!isfinite(value))
-                return error_set(err, STATUS_DATA, "%s holds a value that is not finite",
-                                 tensor_of(n, i).name);
+                return error_set(err, STATUS_DATA, "%s holds a value that is not finite", t.name);
+            if (t.square && value < 0)
+                return error_set(err, STATUS_DATA, "%s holds a value below 0", t.name);
         }
+    }
     return STATUS_OK;
 }
 
@@ -318,7 +322,7 @@ enum status safetensors_parse(struct nn_net *n, const void *bytes, size_t len, s
     s = find_places(&p, n, (const char *)file, (size_t)header_len, len, err);
     file += header_len;
     if (s == STATUS_OK)
-        s = check_finite(&p, n, file, err);
+        s = check_values(&p, n, file, err);
     if (s != STATUS_OK)
         return s;
     for (size_t i = 0; i < p.count; i++) {

@@ -12,17 +12,18 @@
 #include "common/base/status.h"
 #include "common/privacy/paper.h"
 #include "deploy/tools/price/advise.h"
+#include "deploy/tools/price/refuse.h"
 #include "deploy/tools/price/solve.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const char TOOL[] = "vfl price";
 static const double DELTA_DEFAULT = 1e-5;
 
 struct request {
@@ -33,19 +34,6 @@ struct request {
 
 /* --- the command line --- */
 
-static int refuse(const char *format, ...) PRINTF_LIKE(1, 2);
-static int refuse(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    fputs("vfl price: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return 2;
-}
-
 /* A finite number in the range of its kind; noise may also be 0, which is none. */
 static int take(struct request *r, enum term term, const char *text)
 {
@@ -55,13 +43,13 @@ static int take(struct request *r, enum term term, const char *text)
     bool none = value == 0 && (term == TERM_NOISE || term == TERM_STEPS || term == TERM_STATISTICS);
 
     if (r->given[term])
-        return refuse("--%s %s: given before", kind->name, text);
+        return refuse(TOOL, "--%s %s: given before", kind->name, text);
     if (end == text || *end != '\0' || strspn(text, "0123456789.eE+-") != strlen(text) ||
         !isfinite(value) || (kind->whole && value != floor(value)))
-        return refuse("--%s %s: expected a %snumber", kind->name, text,
+        return refuse(TOOL, "--%s %s: expected a %snumber", kind->name, text,
                       kind->whole ? "whole " : "");
     if (!none && (value < kind->lo || value > kind->hi))
-        return refuse("--%s %s: expected %.6g to %.6g", kind->name, text, kind->lo, kind->hi);
+        return refuse(TOOL, "--%s %s: expected %.6g to %.6g", kind->name, text, kind->lo, kind->hi);
     r->terms.value[term] = value;
     r->given[term] = true;
     return 0;
@@ -77,13 +65,13 @@ static int read_options(struct request *r, int argc, char **argv)
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":", all, NULL)) != -1) {
         if (c < 256 || c >= 256 + TERMS)
-            return refuse("%s: %s (vfl price --help)", argv[optind - 1],
+            return refuse(TOOL, "%s: %s (vfl price --help)", argv[optind - 1],
                           c == ':' ? "its value is missing" : "unknown");
         code = take(r, (enum term)(c - 256), optarg);
         if (code != 0)
             return code;
     }
-    return optind == argc ? 0 : refuse("%s: not an option (vfl price --help)", argv[optind]);
+    return optind == argc ? 0 : refuse(TOOL, "%s: not an option (vfl price --help)", argv[optind]);
 }
 
 /* Which one is sought?  Steps without a noise leave the noise open, a noise without steps means
@@ -104,9 +92,11 @@ static int complete(struct request *r)
     if (*noise > 0 && !r->given[TERM_STEPS])
         *steps = 1;
     if (*noise > 0 && *steps == 0)
-        return refuse("--noise %g with --steps 0: a bottom that takes no steps is frozen", *noise);
+        return refuse(TOOL, "--noise %g with --steps 0: a bottom that takes no steps is frozen",
+                      *noise);
     if (r->given[TERM_NOISE] && *noise == 0 && *steps > 0)
         return refuse(
+            TOOL,
             "--steps %g without noise: that is training on raw data; leave --steps out and "
             "give all of a run's releases",
             *steps);
@@ -123,9 +113,11 @@ static int complete(struct request *r)
     if (!r->given[TERM_GROUP])
         r->terms.value[TERM_GROUP] = 1;
     if (n == 0)
-        return refuse("nothing is missing: leave out what you want to know (vfl price --help)");
+        return refuse(TOOL,
+                      "nothing is missing: leave out what you want to know (vfl price --help)");
     if (n > 1)
-        return refuse("%zu are missing, --%s and --%s among them: one is the most (vfl price "
+        return refuse(TOOL,
+                      "%zu are missing, --%s and --%s among them: one is the most (vfl price "
                       "--help)",
                       n, term_kinds[open[0]].name, term_kinds[open[1]].name);
     r->missing = open[0];
@@ -231,7 +223,7 @@ int main(int argc, char **argv)
         return code;
     kind = &term_kinds[r.missing];
     if (terms_solve(&r.terms, r.missing) != STATUS_OK) {
-        refuse("no --%s does it: at %.6g epsilon still is %.6g", kind->name,
+        refuse(TOOL, "no --%s does it: at %.6g epsilon still is %.6g", kind->name,
                r.terms.value[r.missing], terms_claim(&r.terms).epsilon);
         return status_exit_code(STATUS_BUDGET);
     }

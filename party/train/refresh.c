@@ -148,7 +148,7 @@ static float cut(float x, float most)
 static void join(struct party_refresh *f, struct party_bottom *b)
 {
     const uint32_t rows = b->batch_rows, width = b->width;
-    const size_t inputs = f->head.inputs, at = f->head.concat ? (size_t)f->self * width : 0;
+    const size_t inputs = f->head.inputs, at = f->head.apart ? (size_t)f->self * width : 0;
     const float *h = party_bottom_again(b);
 
     memcpy(f->fused, f->others, rows * inputs * sizeof *f->fused);

@@ -127,7 +127,7 @@ static const struct {
     [FAULT_NUMBER] = {"the model's scores are no numbers", 422},
     [FAULT_LATE] = {"no answer in time", 504},
     [FAULT_AWAY] = {"the parties are not together", 503},
-    [FAULT_FAILED] = {"the parties do not play this job: the server's log says why", 503},
+    [FAULT_FAILED] = {"the job was refused or has failed: the server's log says why", 503},
     [FAULT_STOPPED] = {"the server stops", 503},
 };
 

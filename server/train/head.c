@@ -28,11 +28,11 @@ enum status server_head_init(struct server_head *h, const struct plan *p, uint32
     enum status s;
 
     nn_head_shape(&shape, p);
-    *h = (struct server_head){.apart = shape.concat && p->protocol.local_view == VIEW_STALE};
+    *h = (struct server_head){.apart = shape.apart && p->protocol.local_view == VIEW_STALE};
     down_of(&h->down, p);
     values = (size_t)rows_max * shape.inputs;
     filled = p->training.party_dropout > 0 ? values : 0;
-    blocks = shape.concat ? shape.parties : 1;
+    blocks = shape.apart ? shape.parties : 1;
     gradient = gradient_values(&h->down.gradient, p->training.batch) * blocks;
     words = down_words(&h->down, p->training.batch) * (h->apart ? blocks : 1);
     params = h->down.with_head ? plan_head_params(p) : 0;
@@ -71,7 +71,7 @@ void server_head_deinit(struct server_head *h)
 
 void server_head_members(struct server_head *h, uint32_t members)
 {
-    if (!h->top.concat && !h->top.zeros)
+    if (!h->top.apart && !h->top.zeros)
         h->top.parties = members;
 }
 
@@ -80,7 +80,7 @@ void server_head_spread(struct server_head *h, const uint8_t *member, uint32_t n
 {
     bool missing[PLAN_PARTIES_MAX];
 
-    if (!h->top.concat)
+    if (!h->top.apart)
         return;
     nn_head_spread(&h->top, h->fused, member, n, rows);
     for (uint32_t i = 0; i < h->top.parties; i++)
@@ -105,7 +105,7 @@ static void hand_out_factors(struct server_head *h, uint32_t rows)
     size_t d = (size_t)rows * first->out, w = (size_t)h->top.width * first->out;
     float factor = h->top.mean ? 1.0f / (float)h->top.parties : 1.0f;
 
-    for (uint32_t m = 0; m < (h->top.concat ? h->top.parties : 1); m++) {
+    for (uint32_t m = 0; m < (h->top.apart ? h->top.parties : 1); m++) {
         float *to = h->values + m * (d + w);
 
         for (size_t i = 0; i < d; i++)
@@ -121,7 +121,7 @@ static void hand_out_gradient(struct server_head *h, uint32_t rows)
         hand_out_factors(h, rows);
         return;
     }
-    for (uint32_t m = 0; m < (h->top.concat ? h->top.parties : 1); m++)
+    for (uint32_t m = 0; m < (h->top.apart ? h->top.parties : 1); m++)
         nn_head_part(&h->top, h->values + (size_t)m * rows * h->top.width, h->dfused, rows, m);
 }
 

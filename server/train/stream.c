@@ -299,7 +299,7 @@ static void gather_latest(struct server_stream *t, const struct server_task *tas
 
         for (uint32_t m = 0; m < t->parties; m++) {
             size_t row = (size_t)m * t->train_rows + task->row[r];
-            float *part = to + (h->top.concat ? m * t->width : 0);
+            float *part = to + (h->top.apart ? m * t->width : 0);
 
             if (!t->seen[row]) {
                 for (size_t i = 0; h->top.max && i < t->width; i++)
@@ -310,8 +310,8 @@ static void gather_latest(struct server_stream *t, const struct server_task *tas
             for (size_t i = 0; i < t->width; i++)
                 part[i] += t->kept[row * t->width + i];
         }
-        t->factor[r] = h->top.concat ? 1 : (float)t->parties / (float)seen;
-        for (size_t i = 0; i < t->width && !h->top.concat; i++)
+        t->factor[r] = h->top.apart ? 1 : (float)t->parties / (float)seen;
+        for (size_t i = 0; i < t->width && !h->top.apart; i++)
             to[i] *= t->factor[r];
         degraded->stale += seen - 1;
         degraded->unseen += t->parties - seen;
@@ -334,7 +334,7 @@ static enum status take_step(struct server_stream *t, const struct server_task *
     server_trainer_aim(trainer, task);
     server_score_batch(trainer, r, task,
                        server_head_train(h, trainer->plan, trainer->steps_done, task->rows));
-    for (uint32_t i = 0; i < task->rows && !h->top.concat; i++) {
+    for (uint32_t i = 0; i < task->rows && !h->top.apart; i++) {
         for (size_t j = 0; j < width; j++)
             h->values[i * width + j] *= t->factor[i];
     }
@@ -353,7 +353,7 @@ static struct server_worked work(struct server_train *s)
 
     if (st == STATUS_OK)
         st = server_watch_sum(&s->watcher, &s->trainer.head, task,
-                              s->trainer.head.top.concat ? t->parties : 1, &w.error);
+                              s->trainer.head.top.apart ? t->parties : 1, &w.error);
     t->arrivals++;
     s->report.rounds++;
     w.may_keep = st == STATUS_OK && every > 0;

@@ -49,7 +49,7 @@ static void note_absent(struct server_trainer *t, const struct server_sum *sum,
 
     t->close.absent_n = sum->shape.partial ? set->n - present : 0;
     count_missing(r, set, t->setup->roster->n, t->close.absent, set->n - present);
-    if (t->close.absent_n == 0 || t->head.top.concat || t->head.top.zeros)
+    if (t->close.absent_n == 0 || t->head.top.apart || t->head.top.zeros)
         return;
     for (size_t i = 0; i < gradient_row_values(&t->head.down.gradient, task->rows); i++)
         t->head.values[i] *= factor;

@@ -117,7 +117,15 @@ expect 1 '' 'none is said to be broken' grep BROKEN said-of
 expect 0 '' 'each bound is that of the counts, beside the claims against its own view' same_bounds said-of 3
 expect 0 '' 'of the audited party' same_claims said-of kept/run/party-1/summary.json
 expect 0 'record_frozen' 'for one record among others' cat said-of
-expect 0 '' 'nor by as few canaries as there may be' audit --rows 100
+cp said-of plain-of
+expect 0 '' 'canaries of a run with a gain' audit --rows 2000 --set protocol.pbm.trials=3 --set protocol.pbm.gain=4
+expect 1 '' 'which breaks no claim either' grep BROKEN said-of
+expect 0 '' 'and has bounds of its own counts' same_bounds said-of 3
+claims() { # FILE
+    awk '/ (record_frozen|columns|sample) / { print $1, $2, $3, $4 }' "$1"
+}
+same "$(claims plain-of)" "$(claims said-of)" 'under the same claims'
+expect 0 '' 'no claim is broken by as few canaries as there may be' audit --rows 100
 expect 0 ' and .* judged' 'which are judged' cat said-of
 # Sixty-four coins where one was claimed.
 expect 5 '' 'noise that is not there is found' audit --rows 4000 --set protocol.pbm.trials=64 \

@@ -112,6 +112,14 @@ expect 0 '' 'a preset' run preset $shape --party '*:model.preset=cnn' --set trai
 expect 0 '' 'the same, aloud' run aloud $shape --set training.epochs=2 --party "*:model.layers=$cnn"
 same "$(digest preset)" "$(digest aloud)" 'are one model'
 
+# Trained on, it has two packages, which are compared.
+first=$("$vfl" models --state preset/party-1 list | sed 's/^\* \([a-z0-9]*\) .*/\1/')
+# shellcheck disable=SC2086 # words
+expect 0 '' 'an epoch more' run preset $shape --party '*:model.preset=cnn' --set training.epochs=3
+next=$("$vfl" models --state preset/party-1 list | sed -n 's/^\* \([a-z0-9]*\) .*/\1/p')
+expect 0 '^weights .*apart by at most' 'layered bottoms are compared' \
+    "$vfl" models --state preset/party-1 compare "$first" "$next"
+
 # --- each record cut by itself, and batches by their own moments ---
 
 # shellcheck disable=SC2086 # words

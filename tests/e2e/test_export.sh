@@ -78,6 +78,16 @@ clear='--set protocol.aggregation=clear --set protocol.encoding=float32'
         --party '*:model.layers=[{gru: {units: 4, whole: 1}}, {avgpool: {size: 2, padding: 1}}, sigmoid, {lstm: 5}]'
 }
 
+# A gain, and the cut behind it, are in a bottom's graph; the daemons' scores have noise: numpy's stand beside it.
+train 3 gained --set protocol.pbm.gain=5 --set protocol.pbm.trials=64 || not_ok 'training gained'
+expect 0 '' 'gained predicts' predict gained --data new.csv
+apart gained 1 >/dev/null # makes want.csv
+cp gained/predictions/1/want.csv gained/predictions/1/scores.csv
+exported gained && ok 'gained is exported' || not_ok 'exporting gained'
+within 'gained: as numpy scores' 0 10000 "$(scored gained)"
+onnx show gained/party-1.onnx >said
+same 'operators Gemm Relu Gemm Tanh Mul Clip' "$(grep '^operators' said)" 'gained: all in the graph'
+
 # What a file says of itself.
 onnx show sum/party-1.onnx >said
 grep -q '^columns mean_radius,' said && ok 'names of columns' || not_ok 'no names of columns'

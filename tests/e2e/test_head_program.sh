@@ -48,6 +48,7 @@ both masked 20000
     both adam 200000 $clear --set training.optimizer=adam --set protocol.local_iterations=3 --set model.fusion=concat \
         --set "model.load=$dir/first-concat.safetensors"
     both drop 20000 $clear --set protocol.straggler=drop
+    both max 20000 $clear --set model.fusion=max
 }
 both fixed 20000 --set protocol.encoding=fixed
 for what in 's["rounds"]' 's["bytes"]["by_message"]["broadcast"]' 's["bytes"]["by_message"]["upload"]'; do
@@ -195,6 +196,68 @@ does 0 completed 'the next one works' train first.yaml
 cp plain.yaml stands/server/config.yaml
 does 1 'not the one that this server was started with' 'another file is no other head' train layers.yaml
 kill -0 "$(cat server.pid)" && ok 'the server still stands' || not_ok 'the server is gone'
+kill "$(cat server.pid)" "$(cat 1.pid)" "$(cat 2.pid)" "$(cat 3.pid)"
+for i in server 1 2 3; do
+    wait "$(cat $i.pid)" 2>/dev/null
+    rm $i.pid
+done
+
+# --- requests for single rows ---
+
+# By the model of max: what the program answers is what layers have predicted.
+expect 0 '' 'rows are predicted by layers under max' predict max-native --data new.csv
+cat >moody.py <<PY
+import os, signal
+from colonnade import DenseHead, serve
+
+class Moody(DenseHead):
+    calls = 0
+
+    def evaluate(self, x):
+        self.calls += 1
+        if self.calls > 1 and open('$dir/mood').read().strip() == 'crash':
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().forward(x)
+
+serve(Moody([8]))
+PY
+port=$(cut -d: -f2 max-program/server/address)
+"$VFL_BIN/vfl-server" -c max-program/server/config.yaml --set stand=true --set listen=127.0.0.1:"$port" \
+    --set http=127.0.0.1:0 --set "model.head_program=[$python, $dir/moody.py]" >server.log 2>&1 &
+echo $! >server.pid
+for i in 1 2 3; do
+    "$VFL_BIN/vfl-party" -c max-program/party-$i/config.yaml --set stand=true --set server=127.0.0.1:"$port" \
+        --set data.predict=max-native/predictions/1/data/party-$i-predict.csv >party-$i.log 2>&1 &
+    echo $! >$i.pid
+done
+cat >ask.py <<'PY'
+"""ask.py FIRST END: of these ids the status, and then the reasons or how far scores are from those of layers."""
+import csv, http.client, json, sys
+want = {r[0]: r[1:] for r in csv.reader(open('max-native/predictions/1/scores.csv'))}
+ids = [i for i in want if i.isdigit()][int(sys.argv[1]):int(sys.argv[2])]
+c = http.client.HTTPConnection(open('max-program/server/http').read().strip())
+token = open('max-program/server/token.predict').read().strip()
+c.request('POST', '/v1/models/served/predict', json.dumps({'ids': ids}), {'Authorization': 'Bearer ' + token})
+a = c.getresponse()
+said = json.load(a)
+rows = said.get('scores', [])
+apart = [abs(x - float(y)) for r in rows if 'scores' in r for x, y in zip(r['scores'], want[r['id']])]
+print(a.status, [r['error'] for r in rows if 'error' in r] or said if a.status != 200 else
+      'same' if len(apart) == 2 * len(ids) and max(apart) < 1e-4 else said)
+PY
+wait_until test -s max-program/server/http
+echo well >mood
+same '200 same' "$(python3 ask.py 0 5)" 'requests are answered by a program under max as layers would'
+same '200 same' "$(python3 ask.py 5 6)" 'and one row of the same job'
+echo crash >mood
+case $(python3 ask.py 6 8) in
+503*) ok 'a head that fails gives no answer' ;;
+*) not_ok "a head that fails: $(cat server.log)" ;;
+esac
+grep -q 'on request: failed.*gone in the middle of evaluate' server.log && ok 'of which the log says why' ||
+    not_ok 'nobody says why'
+echo well >mood
+same '200 same' "$(python3 ask.py 0 8)" 'nothing of it is kept: the next job answers for these rows'
 kill "$(cat server.pid)" "$(cat 1.pid)" "$(cat 2.pid)" "$(cat 3.pid)"
 for i in server 1 2 3; do
     wait "$(cat $i.pid)" 2>/dev/null

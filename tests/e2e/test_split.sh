@@ -269,6 +269,12 @@ refuse 'of CIFAR-100 there are fine, coarse' 'a label that it has not' --cifar-t
 head -c 4000 b1.bin >cut.bin
 refuse 'cut.bin: 4000 bytes are no whole number of records of CIFAR-10' 'half a batch' --cifar-train b1.bin,cut.bin
 refuse 'record 2: label 19, where CIFAR-10 has 0 to 9' 'a batch of something else' --cifar-train shift.bin
+refuse 'hundred.bin: of CIFAR-100, and the training rows are of another set' 'test rows of other classes' \
+    --cifar-train b1.bin --cifar-test hundred.bin
+refuse 'b1.bin: of CIFAR-10, and the training rows are of another set' 'the other way round' \
+    --cifar-train hundred.bin --cifar-test b1.bin
+refuse 'the image has only 32 x 32 pixels' 'more strips than columns' --cifar-train b1.bin --parties 40
+refuse 'a comma parts files' 'a folder with a comma in its name' --cifar-train 'b1,b2/data.bin'
 refuse 'wrong arguments' 'batches beside an array' --cifar-train b1.bin --idx-test i.idx,l.idx
 source=b1.bin
 own party-2-test.idx --cifar-train b2.bin,own/party-2-test.idx --parties 2

@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     p.protocol.bits = 1 + data[1] % COMPRESS_BITS_MAX;
     p.protocol.encoding = (enum plan_encoding)(data[0] % PLAN_ENCODINGS);
     p.protocol.local_view = data[4] % 2 == 0 ? VIEW_REFRESHED : VIEW_STALE;
-    p.model.fusion = data[4] % 4 < 2 ? FUSION_SUM : FUSION_CONCAT;
+    p.model.fusion = data[4] % 4 < 2 ? FUSION_SUM : data[4] < 192 ? FUSION_CONCAT : FUSION_MAX;
     p.protocol.label_holders = data[5] % 4;
     p.protocol.gradient.type = (enum plan_gradient_type)(data[6] % 3);
     p.protocol.head_bits = data[7] % (COMPRESS_BITS_MAX + 1);

@@ -23,13 +23,40 @@ static inline uint32_t plan_feed_size(struct feed *f, uint32_t least, uint32_t s
     return least + b % (small - least + 1);
 }
 
+/* Units as plan_feed_size has them, but for a few bytes that are words. */
+static inline struct config_layer plan_feed_item(struct feed *f)
+{
+    static const enum layers_word words[] = {
+        LAYERS_BATCHNORM, LAYERS_GROUPNORM, LAYERS_RELU,     LAYERS_TANH, LAYERS_SIGMOID,
+        LAYERS_FLATTEN,   LAYERS_RESIDUAL,  LAYERS_SHORTCUT, LAYERS_ADD,  LAYERS_LSTM};
+    const uint8_t b = f->left > 0 ? f->at[0] : 0;
+    struct config_layer item = {.word = LAYERS_UNITS};
+
+    if (b < 240 || (size_t)b - 240 >= sizeof words / sizeof *words) {
+        item.argument[LAYERS_OUT] = plan_feed_size(f, 1, 8, PLAN_WIDTH_MAX);
+        return item;
+    }
+    item.word = words[feed_byte(f) - 240];
+    if (item.word == LAYERS_GROUPNORM || item.word == LAYERS_LSTM)
+        item.argument[0] = 1;
+    return item;
+}
+
+/* Bytes below 192 mean what they did before there were max and words. */
+static inline void plan_feed_head(struct feed *f, struct plan *p)
+{
+    const uint8_t fusion = feed_byte(f), n = feed_byte(f);
+
+    p->model.fusion = fusion < 192 ? (enum plan_fusion)(fusion % 3) : FUSION_MAX;
+    p->model.head.n = n % (n < 192 ? 3U : 8U);
+    for (size_t i = 0; i < p->model.head.n; i++)
+        p->model.head.item[i] = plan_feed_item(f);
+}
+
 static inline void plan_feed_model(struct feed *f, struct plan *p)
 {
     p->model.embedding = plan_feed_size(f, 1, 8, PLAN_WIDTH_MAX);
-    p->model.fusion = (enum plan_fusion)feed_among(f, FUSION_SUM, FUSION_CONCAT);
-    p->model.head.n = feed_among(f, 0, 2);
-    for (size_t i = 0; i < p->model.head.n; i++)
-        p->model.head.item[i].argument[LAYERS_OUT] = plan_feed_size(f, 1, 8, PLAN_WIDTH_MAX);
+    plan_feed_head(f, p);
     p->model.output = (enum plan_output)feed_among(f, OUTPUT_LINEAR, OUTPUT_IDENTITY);
     p->model.task = (enum plan_task)feed_among(f, TASK_BINARY, PLAN_TASKS - 1);
     p->model.binary_loss = (enum plan_binary_loss)feed_among(f, BINARY_SOFTMAX, BINARY_SIGMOID);

@@ -299,7 +299,8 @@ void local_mirror_init(struct local_mirror *m, struct sim *s)
     m->sim = s;
     m->parties = s->options.parties;
     m->width = p->model.embedding;
-    m->concat = p->model.fusion == FUSION_CONCAT;
+    m->most = p->model.fusion == FUSION_MAX;
+    m->apart = m->most || p->model.fusion == FUSION_CONCAT;
     m->mean = p->model.fusion == FUSION_MEAN;
     m->identity = p->model.output == OUTPUT_IDENTITY;
     m->refreshed = p->protocol.local_view == VIEW_REFRESHED;
@@ -335,12 +336,13 @@ void local_mirror_deinit(struct local_mirror *m)
 static void compare_others(struct local_mirror *m, uint32_t party)
 {
     const struct party_refresh *f = &inside(m->sim->party[party].session)->learner.refresh;
+    const uint32_t columns = m->apart ? m->parties * m->width : m->width;
     uint32_t n;
 
     (void)local_batch(m, m->steps - 1, &n);
-    for (uint32_t i = 0; i < n * local_inputs(m); i++)
+    for (uint32_t i = 0; i < n * columns; i++)
         differ(m, "the others' part", (double)f->others[i] * local_factor(m),
-               m->others[party][i / local_inputs(m)][i % local_inputs(m)]);
+               m->others[party][i / columns][i % columns]);
 }
 
 /* What the party keeps for next time. */

@@ -48,7 +48,8 @@ struct local_ear {
 struct local_mirror {
     struct sim *sim;
     uint32_t parties, width;
-    bool concat, mean, identity, refreshed, sequential;
+    bool apart; /* each party has columns of its own in a sum: concat, max */
+    bool most, mean, identity, refreshed, sequential;
     struct local_ear ear[LOCAL_PARTIES];
     struct schedule schedule;
     struct digest digest;

@@ -116,7 +116,24 @@ static void descend(struct local_mirror *m, uint32_t party, const struct local_b
 
 uint32_t local_inputs(const struct local_mirror *m)
 {
-    return m->concat ? m->parties * m->width : m->width;
+    return m->apart && !m->most ? m->parties * m->width : m->width;
+}
+
+/* What the head takes of one row's columns: under max the largest of each coordinate, and whose it
+ * is, of several the first party's. */
+static const double *taken(const struct local_mirror *m, const double *u, double *most,
+                           uint32_t *whose)
+{
+    if (!m->most)
+        return u;
+    for (uint32_t i = 0; i < m->width; i++) {
+        whose[i] = 0;
+        for (uint32_t p = 1; p < m->parties; p++)
+            if (u[p * m->width + i] > u[whose[i] * m->width + i])
+                whose[i] = p;
+        most[i] = u[whose[i] * m->width + i];
+    }
+    return most;
 }
 
 /* Of rows of the class of y: n / (2 times the training rows of that class), or 1. */
@@ -158,13 +175,18 @@ static void slopes(struct local_mirror *m, const struct local_head *head, local_
     const uint32_t *row = local_batch(m, m->steps, &n);
 
     for (uint32_t r = 0; r < n; r++) {
-        double d[LOCAL_OUTPUTS];
+        double d[LOCAL_OUTPUTS], most[LOCAL_WIDTH];
+        uint32_t whose[LOCAL_WIDTH] = {0};
+        const double *v = taken(m, u[r], most, whose);
 
-        slope(m, head, u[r], (double)m->sim->train_target[row[r]], n, d);
+        memset(du[r], 0, sizeof du[r]);
+        slope(m, head, v, (double)m->sim->train_target[row[r]], n, d);
         for (uint32_t i = 0; i < local_inputs(m); i++) {
-            du[r][i] = m->identity ? d[i] : 0;
+            double *to = &du[r][m->most ? whose[i] * m->width + i : i];
+
+            *to = m->identity ? d[i] : 0;
             for (uint32_t o = 0; o < LOCAL_OUTPUTS && !m->identity; o++)
-                du[r][i] += d[o] * head->w[i][o];
+                *to += d[o] * head->w[i][o];
         }
     }
 }
@@ -177,12 +199,14 @@ static void learn(struct local_mirror *m, const struct local_head *start, local_
     const uint32_t *row = local_batch(m, m->steps, &n);
 
     for (uint32_t r = 0; r < n; r++) {
-        double d[LOCAL_OUTPUTS];
+        double d[LOCAL_OUTPUTS], most[LOCAL_WIDTH];
+        uint32_t whose[LOCAL_WIDTH];
+        const double *v = taken(m, u[r], most, whose);
 
-        slope(m, &m->head, u[r], (double)m->sim->train_target[row[r]], n, d);
+        slope(m, &m->head, v, (double)m->sim->train_target[row[r]], n, d);
         for (uint32_t o = 0; o < LOCAL_OUTPUTS; o++) {
             for (uint32_t i = 0; i < local_inputs(m); i++)
-                g.w[i][o] += u[r][i] * d[o];
+                g.w[i][o] += v[i] * d[o];
             g.b[o] += d[o];
         }
     }
@@ -202,7 +226,7 @@ double local_factor(const struct local_mirror *m)
 
 static uint32_t first_column(const struct local_mirror *m, uint32_t party)
 {
-    return m->concat ? party * m->width : 0;
+    return m->apart ? party * m->width : 0;
 }
 
 /* u += factor of what `from` has for the batch. */
@@ -237,13 +261,13 @@ static void own_part(const struct local_mirror *m, uint32_t party, local_rows ow
 {
     const bool noisy = local_plan(m)->protocol.encoding == ENCODING_PBM ||
                        local_plan(m)->protocol.encoding == ENCODING_GAUSSIAN;
-    const bool clipped = noisy && !m->concat && m->slip != LOCAL_EXACT;
+    const bool clipped = noisy && !m->apart && m->slip != LOCAL_EXACT;
 
     memcpy(own, m->sent[party], n * sizeof *own);
     for (uint32_t r = 0; r < n; r++)
         for (uint32_t i = 0; i < m->width && clipped; i++)
             own[r][i] = fmax(-local_clip(m), fmin(local_clip(m), m->exact[party][r][i]));
-    if ((!noisy || m->concat) && m->slip == LOCAL_EXACT)
+    if ((!noisy || m->apart) && m->slip == LOCAL_EXACT)
         memcpy(own, m->exact[party], n * sizeof *own);
 }
 

@@ -87,6 +87,7 @@ static const char *const stale[][SETS] = {
     {"model.fusion=sum", "training.schedule=inverse_sqrt_parties"},
     {"model.output=identity", "model.embedding=2", "protocol.proximal=0.4"},
     {"model.fusion=sum", BALANCED},
+    {"model.fusion=max", "protocol.proximal=0.4"},
 };
 
 static void test_stale_steps_are_those_of_the_papers(void **state)
@@ -136,16 +137,22 @@ static void polynomials_after(const char *const sets[SETS], float w[LOCAL_PARTIE
 }
 
 /* The first step of a round is on what was sent, whatever the view: so it is cut off where that
- * was. */
+ * was, and a party's head, whatever its layers, gives the gradient that the server's does. */
 static void test_one_step_of_polynomials_is_the_same_in_both_views(void **state)
 {
-    static const char *const fusions[] = {"model.fusion=sum", "model.fusion=concat"};
+    static const char plain[] = "model.head=[]", layers[] = "model.head=[4,{groupnorm: {groups: 2}}"
+                                                            ",residual,3,tanh,4,add]";
+    static const char *const heads[][2] = {
+        {"model.fusion=sum", plain},     {"model.fusion=concat", plain},
+        {"model.fusion=max", plain},     {"model.fusion=sum", layers},
+        {"model.fusion=concat", layers}, {"model.fusion=max", layers}};
 
     (void)state;
-    for (size_t f = 0; f < 2; f++) {
-        const char *const of_stale[SETS] = {fusions[f], "model.embedding=4", "protocol.clip=0.5"};
-        const char *const of_fresh[SETS] = {fusions[f], "model.embedding=4", "protocol.clip=0.5",
-                                            "protocol.local_view=refreshed"};
+    for (size_t f = 0; f < sizeof heads / sizeof *heads; f++) {
+        const char *const of_stale[SETS] = {heads[f][0], heads[f][1], "model.embedding=4",
+                                            "protocol.clip=0.5"};
+        const char *const of_fresh[SETS] = {heads[f][0], heads[f][1], "model.embedding=4",
+                                            "protocol.clip=0.5", "protocol.local_view=refreshed"};
         float a[LOCAL_PARTIES][WEIGHTS_MAX] = {{0}}, b[LOCAL_PARTIES][WEIGHTS_MAX] = {{0}};
 
         polynomials_after(of_stale, a);
@@ -174,8 +181,11 @@ static const char *const fresh[][SETS] = {
     {REFRESHED, "protocol.encoding=fixed", "protocol.fixed.bits=4", "model.fusion=concat"},
     {REFRESHED, "protocol.encoding=pbm", "protocol.pbm.beta=0.25", "model.fusion=mean"},
     {REFRESHED, "protocol.encoding=pbm", "protocol.pbm.beta=0.25", "model.fusion=concat"},
+    {REFRESHED, "protocol.encoding=fixed", "protocol.fixed.bits=4", "model.fusion=max"},
+    {REFRESHED, "model.fusion=max"},
 };
 enum { FRESH = sizeof fresh / sizeof *fresh, FRESH_WEIGHTED = 9, FRESH_CODES = 10 };
+enum { FRESH_EXACT = 15 };
 
 static void test_refreshed_steps_are_those_of_the_papers(void **state)
 {
@@ -193,7 +203,7 @@ static void test_other_refreshed_steps_would_be_seen(void **state)
         expect_other(fresh[i], LOCAL_ONE_STEP);
         if (i != 7 && i != 8) /* nothing of it steps */
             expect_other(fresh[i], LOCAL_LATE_HEAD);
-        if (i >= FRESH_CODES)
+        if (i >= FRESH_CODES && i < FRESH_EXACT)
             expect_other(fresh[i], LOCAL_EXACT);
     }
     expect_other(fresh[FRESH_WEIGHTED], LOCAL_UNWEIGHTED);

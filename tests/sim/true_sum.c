@@ -234,7 +234,7 @@ static size_t place_of(const struct server_session *v, size_t i, uint32_t member
 {
     size_t width = v->train.trainer.plan->model.embedding;
 
-    return v->train.trainer.head.top.concat
+    return v->train.trainer.head.top.apart
                ? (i / width * v->train.trainer.head.top.parties + v->fed.set.member[member]) *
                          width +
                      i % width
@@ -322,7 +322,7 @@ static bool one_trail(const struct true_sum *t, const struct server_session *v, 
 {
     const struct codes *first = NULL;
 
-    for (uint32_t m = 0; m < v->fed.set.n && !v->train.trainer.head.top.concat; m++) {
+    for (uint32_t m = 0; m < v->fed.set.n && !v->train.trainer.head.top.apart; m++) {
         const struct codes *c = &t->of[v->fed.set.member[m]];
         if (!in[m])
             continue;
@@ -359,13 +359,13 @@ bool true_sum_holds(struct true_sum *t, const struct sim *s, char *why)
             v->train.trainer.head.top.max && v->train.trainer.plan->protocol.absent == ABSENT_IGNORE
                 ? -FLT_MAX
                 : 0;
-    for (uint32_t m = 0; m < v->fed.set.n && v->train.trainer.head.top.concat; m++) {
+    for (uint32_t m = 0; m < v->fed.set.n && v->train.trainer.head.top.apart; m++) {
         if (in[m])
             concatenate(t, v, &t->of[v->fed.set.member[m]], m);
     }
     if (multiplies(s))
         add_products(t, v);
-    else if (!v->train.trainer.head.top.concat)
+    else if (!v->train.trainer.head.top.apart)
         add_up(t, v, in, in_n);
     for (size_t i = 0; i < values && v->train.trainer.head.top.mean; i++)
         t->want[i] *= 1.0f / (float)v->train.trainer.head.top.parties;

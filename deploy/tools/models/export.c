@@ -85,7 +85,7 @@ static void describe(struct onnx_model *m, const struct package *p, const struct
     m->parties = head.parties;
     m->width = head.width;
     m->mean = head.mean;
-    m->concat = head.concat && !head.max;
+    m->concat = head.apart && !head.max;
     m->max = head.max;
     m->loss = head.loss;
     m->center = p->center;

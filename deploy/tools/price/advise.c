@@ -9,18 +9,19 @@
 #include "deploy/tools/price/advise.h"
 
 #include "common/privacy/ledger.h"
+#include "deploy/tools/price/refuse.h"
 #include "deploy/tools/price/solve.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const char TOOL[] = "vfl price --advise";
 static const double STEPS_SHARE = 0.25; /* of epsilon, what the local steps alone may cost */
 static const double BETA_LEAST = 0.44;  /* another value has to leave each coin this */
 enum { STEPS = 30, EMBEDDING_MAX = 16, BATCH_LEAST = 200, BATCH_MOST = 1000, ROUNDS = 24 };
@@ -104,19 +105,6 @@ enum status advise(struct advised *to, const struct advise_asked *asked)
 
 /* --- the command line --- */
 
-static int refuse(const char *format, ...) PRINTF_LIKE(1, 2);
-static int refuse(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    fputs("vfl price --advise: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return 2;
-}
-
 static bool whole(uint64_t *to, const char *text, const char **end, uint64_t lo, uint64_t hi)
 {
     char *stop;
@@ -179,7 +167,7 @@ static int take(struct advise_asked *a, int option, const char *text)
     default: return 2;
     }
     return good && *end == '\0' ? 0
-                                : refuse("--%s %s: not such a number (vfl price --help)",
+                                : refuse(TOOL, "--%s %s: not such a number (vfl price --help)",
                                          options[option - ROWS].name, text);
 }
 
@@ -192,19 +180,19 @@ static int read_options(struct advise_asked *a, int argc, char **argv)
     optind = 1;
     while ((c = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         if (c < ROWS || c >= OPTIONS_END)
-            return refuse("%s: %s (vfl price --help)", argv[optind - 1],
+            return refuse(TOOL, "%s: %s (vfl price --help)", argv[optind - 1],
                           c == ':' ? "its value is missing" : "unknown");
         if (given[c - ROWS])
-            return refuse("--%s %s: given before", options[c - ROWS].name, optarg);
+            return refuse(TOOL, "--%s %s: given before", options[c - ROWS].name, optarg);
         given[c - ROWS] = true;
         if (take(a, c, optarg) != 0)
             return 2;
     }
     if (optind != argc)
-        return refuse("%s: not an option (vfl price --help)", argv[optind]);
+        return refuse(TOOL, "%s: not an option (vfl price --help)", argv[optind]);
     for (int i = ROWS; i < DELTA; i++) {
         if (!given[i - ROWS])
-            return refuse("--%s is missing", options[i - ROWS].name);
+            return refuse(TOOL, "--%s is missing", options[i - ROWS].name);
     }
     if (!given[DELTA - ROWS])
         a->delta = ledger_delta(a->rows);
@@ -263,7 +251,7 @@ int advise_main(int argc, char **argv)
     if (code != 0)
         return code;
     if (advise(&settings, &asked) != STATUS_OK) {
-        refuse("epsilon %g is too little for any coin", asked.epsilon);
+        refuse(TOOL, "epsilon %g is too little for any coin", asked.epsilon);
         return status_exit_code(STATUS_BUDGET);
     }
     print_settings(&asked, &settings);

@@ -268,11 +268,16 @@ static enum status raster_open(struct split *s, struct raster *r, const char *pa
         return status;
     ending = r->format == &NPY_FORMAT ? "npy" : "idx";
     if (s->features == 0) {
+        s->of_batch = r->cifar.labels;
         s->ending = ending;
         s->array = *a;
         return output_open(
             s, &(struct output_shape){.features = (uint32_t)a->columns, .shape = shape_of(r)});
     }
+    if (r->cifar.labels != s->of_batch)
+        return error_set(&s->err, STATUS_DATA,
+                         "%s: of %s, and the training rows are of another set of CIFAR", path,
+                         r->cifar.labels == 2 ? "CIFAR-100" : "CIFAR-10");
     if (strcmp(s->ending, ending) != 0)
         return error_set(&s->err, STATUS_DATA, "%s: another kind of file than the training rows'",
                          path);

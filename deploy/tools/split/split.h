@@ -58,6 +58,7 @@ struct split {
     uint64_t rows[SPLIT_SETS];
     const char *ending; /* of the outputs: idx or npy; NULL: they are CSV */
     struct array array; /* of the first input there, whichever it is */
+    size_t of_batch;    /* labels of a record of its batches (cifar.h); 0: it has none */
     struct buf *schema; /* of each party, as text; NULL: there is none */
     struct error err;
 };

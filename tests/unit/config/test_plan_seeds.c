@@ -57,6 +57,20 @@ static void cvfl(struct plan *p)
     p->training.schedule = SCHEDULE_INVERSE_SQRT_PARTIES;
 }
 
+static void largest(struct plan *p)
+{
+    p->model.fusion = FUSION_MAX;
+    p->model.head = (struct config_layers){4,
+                                           {{.word = LAYERS_RESIDUAL},
+                                            {LAYERS_GROUPNORM, {2}},
+                                            {.word = LAYERS_TANH},
+                                            {.word = LAYERS_ADD}}};
+    p->protocol.aggregation = AGGREGATION_CLEAR;
+    p->protocol.encoding = ENCODING_FLOAT32;
+    p->protocol.local_iterations = 3;
+    p->protocol.local_view = VIEW_REFRESHED;
+}
+
 static void fedbcd(struct plan *p)
 {
     p->model.embedding = 2;
@@ -81,8 +95,9 @@ static const struct {
     const char *name;
     void (*make)(struct plan *p);
 } seeds[] = {
-    {"default.txt", NULL}, {"coded.txt", coded}, {"fedvs.txt", fedvs},   {"gaussian.txt", gaussian},
-    {"async.txt", async},  {"cvfl.txt", cvfl},   {"fedbcd.txt", fedbcd}, {"once.txt", once},
+    {"default.txt", NULL},      {"coded.txt", coded}, {"fedvs.txt", fedvs},
+    {"gaussian.txt", gaussian}, {"async.txt", async}, {"cvfl.txt", cvfl},
+    {"fedbcd.txt", fedbcd},     {"once.txt", once},   {"max.txt", largest},
 };
 
 static void printed(size_t i, struct buf *text)

@@ -153,6 +153,7 @@ static void test_a_list_of_names_is_checked(void **state)
     refused("", CIFAR_ANY, STATUS_CONFIG, "expected FILE[,FILE...]");
     refused(",", CIFAR_ANY, STATUS_CONFIG, "expected FILE[,FILE...]");
     refused("/nowhere/there", CIFAR_ANY, STATUS_DATA, "/nowhere/there");
+    refused("/nowhere/a,b/there", CIFAR_ANY, STATUS_DATA, "a comma parts files");
     for (size_t i = 0; i <= CIFAR_FILES_MAX && strlen(path) < 60; i++)
         strcat(strcat(list, i > 0 ? "," : ""), path);
     refused(list, CIFAR_ANY, STATUS_CONFIG, "more than 64 files of images");

@@ -182,6 +182,28 @@ static void test_who_is_missing_has_the_largest_of_nothing(void **state)
     }
 }
 
+/* Of what they have uploaded, zeros under noise, nothing is left. */
+static void test_who_is_missing_leaves_no_noise_in_columns_of_its_own(void **state)
+{
+    static const float two[2 * COLUMNS] = {1, 2,  3,  4,  .5F, 6, 7, 8, 9, 10, 11, 12,
+                                           5, -6, -7, -8, 9,   9, 9, 9, 1, 1,  1,  1};
+    static const float want[2 * COLUMNS] = {1, 2,  3,  4,  0, 0, 0, 0, 9, 10, 11, 12,
+                                            5, -6, -7, -8, 0, 0, 0, 0, 1, 1,  1,  1};
+    static const bool second[PARTIES] = {false, true, false};
+
+    (void)state;
+    open_head(FUSION_CONCAT, &bare, ABSENT_IGNORE);
+    memcpy(fused, two, sizeof two);
+    nn_head_without(&h, fused, second, 2);
+    assert_memory_equal(fused, want, sizeof want);
+    close_head();
+    open_head(FUSION_SUM, &bare, ABSENT_IGNORE);
+    memcpy(fused, two, sizeof two);
+    nn_head_without(&h, fused, second, 2);
+    assert_memory_equal(fused, two, sizeof two); /* a sum has nobody's columns */
+    close_head();
+}
+
 static void test_columns_of_a_smaller_set_go_to_their_places(void **state)
 {
     static const uint8_t place[] = {0, 2};
@@ -204,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_a_prediction_goes_by_running_moments_alone),
         cmocka_unit_test(test_the_gradient_of_the_largest_goes_to_the_first_that_has_it),
         cmocka_unit_test(test_who_is_missing_has_the_largest_of_nothing),
+        cmocka_unit_test(test_who_is_missing_leaves_no_noise_in_columns_of_its_own),
         cmocka_unit_test(test_columns_of_a_smaller_set_go_to_their_places),
     };
 

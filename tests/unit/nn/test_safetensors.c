@@ -326,6 +326,34 @@ static void test_a_value_that_is_not_finite_is_refused(void **state)
     }
 }
 
+/* The last of a batchnorm's tensors; 0 is no variance that is wrong. */
+static void test_a_variance_below_0_is_refused(void **state)
+{
+    static const struct nn_spec spec = {
+        .layers = 1,
+        .width = {2, 2},
+        .out_scale = 1.0F,
+        .rows_max = 1,
+        .layer = {{.kind = NN_BATCH_NORM, .shape = {2, 1, 1}, .groups = 1}}};
+    const float values[] = {0.0F, -1e-30F};
+    struct fixture *f = *state;
+    struct error e = {0};
+    struct nn_net n;
+    struct arena a;
+
+    assert_int_equal(arena_init(&a, nn_net_bytes(&spec)), STATUS_OK);
+    assert_int_equal(nn_net_init(&n, &spec, &a), STATUS_OK);
+    f->file.len = 0;
+    assert_int_equal(safetensors_print(&n, &f->file), STATUS_OK);
+    for (int i = 0; i < 2; i++) {
+        memcpy(f->file.data + f->file.len - sizeof values[i], &values[i], sizeof values[i]);
+        assert_int_equal(safetensors_parse(&n, f->file.data, f->file.len, &e),
+                         i == 0 ? STATUS_OK : STATUS_DATA);
+    }
+    assert_string_equal(e.text, "layer.0.running_var holds a value below 0");
+    arena_deinit(&a);
+}
+
 /* Before there is a plan, whose model it may not even be. */
 static void test_whether_all_values_are_numbers_is_seen_without_a_net(void **state)
 {
@@ -475,6 +503,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_metadata_is_written_and_found, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_a_value_that_is_not_finite_is_refused, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_a_variance_below_0_is_refused, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_whether_all_values_are_numbers_is_seen_without_a_net,
                                         open_fixture, close_fixture),
