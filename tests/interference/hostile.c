@@ -100,7 +100,7 @@ double __wrap_server_head_train(struct server_head *h, const struct plan *p, uin
     (void)__wrap_server_head_evaluate(h, rows);
     if (h->down.with_gradient)
         fill(h->values,
-             gradient_values(&h->down.gradient, rows) * (h->top.concat ? p->shape.parties : 1), &d);
+             gradient_values(&h->down.gradient, rows) * (h->top.apart ? p->shape.parties : 1), &d);
     return 0.5;
 }
 
