@@ -329,7 +329,10 @@ enum status party_run_begin(struct party_run *r, struct error *err)
         s = file_lock(&r->lock, path, err);
     if (s == STATUS_OK)
         s = books_open(&r->books, r->in, err);
-    values_scattered(&r->in->train.values); /* the ledger has read it from end to end */
+    if (s == STATUS_OK) /* the ledger has read it from end to end */
+        s = values_settle(&r->in->train.values, err);
+    if (s == STATUS_OK)
+        s = values_settle(&r->in->test.values, err);
     if (s == STATUS_OK)
         s = guesses_open(&r->guesses, r->in->config.state, &r->in->key, true, err);
     /* A run that is not complete stays as it is while its models before it predict. */

@@ -122,7 +122,7 @@ enum status mapped_make(struct mapped *m, const char *path, size_t n, struct err
 /* Not every file system makes files without a name: then one loses it at once. */
 static int open_unnamed(const char *dir)
 {
-    int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    int fd = open(dir, O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600); /* never to be linked */
     char path[PATH_MAX];
 
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
@@ -132,9 +132,10 @@ static int open_unnamed(const char *dir)
         return -1;
     }
     fd = mkostemp(path, O_CLOEXEC); /* 0600 */
-    if (fd >= 0)
-        unlink(path);
-    return fd;
+    if (fd < 0 || unlink(path) == 0)
+        return fd;
+    close(fd); /* it would outlive this process by its name */
+    return -1;
 }
 
 enum status mapped_make_unnamed(struct mapped *m, const char *dir, size_t n, struct error *err)
@@ -146,17 +147,19 @@ enum status mapped_make_unnamed(struct mapped *m, const char *dir, size_t n, str
 
 enum status mapped_resize(struct mapped *m, size_t n, const char *called, struct error *err)
 {
-    int failure = n > m->n ? size(m->fd, n) : 0;
+    int failure = 0;
     void *data = m->data;
 
     CHECK(n > 0);
+    if (n > m->n)
+        failure = size(m->fd, n);
     if (failure == 0) {
         data = mremap(m->data, m->n, n, MREMAP_MAYMOVE);
         failure = data == MAP_FAILED ? errno : 0;
     }
     if (failure == 0)
         *m = (struct mapped){data, n, m->fd};
-    (void)!ftruncate(m->fd, (off_t)m->n); /* what is cut off, or was had of it in vain */
+    (void)!ftruncate(m->fd, (off_t)m->n); /* whether it has failed or not: what is mapped, no more */
     errno = failure;
     return failure == 0 ? STATUS_OK : failed(called, err);
 }

@@ -11,7 +11,6 @@
 #include "common/config/encoding.h"
 #include "common/crypto/digest.h"
 
-#include <math.h>
 #include <string.h>
 
 void compress_of(struct compress *c, const struct plan *p)
@@ -76,7 +75,7 @@ void compress_pack(const struct compress *c, uint8_t *out, const float *x, size_
     CHECK(r->dither != NULL);
     if (c->range > 0) {
         const struct lattice_fit fixed = {
-            .kind = c->kind, .bits = c->bits, .scale = ldexpf(c->range, 1 - (int)c->bits)};
+            .kind = c->kind, .bits = c->bits, .scale = lattice_scale_spanning(c->bits, c->range)};
 
         lattice_pack_as(&fixed, out, x, n, r->dither);
         return;

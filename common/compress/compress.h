@@ -34,7 +34,7 @@ struct compress {
     enum plan_encoding kind; /* one that compresses */
     uint32_t bits;           /* 1 .. COMPRESS_BITS_MAX */
     uint32_t width;          /* topk: P, of whose multiple every n is; others: 0 */
-    float range;             /* scalar: its codes span [-range, range]; 0: what suits a message */
+    float range;             /* scalar: its levels span [-range, range]; 0: what suits a message */
 };
 
 struct compress_round {

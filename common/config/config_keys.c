@@ -321,7 +321,7 @@ static const struct key party_keys[] = {
     {"data.mapped", KEY_PATH, PARTY(data_mapped), .fallback = "",
      .help = "A folder, on a disk with room for four bytes a feature, where features lie in files "
              "without names that are mapped, so that they may be more than memory; left out: they "
-             "lie in memory. Nobody else can tell which."},
+             "lie in memory. Nobody else is told which."},
     {"data.labels.train", KEY_SOURCE, PARTY(labels_train), .fallback = "",
      .help = "Labels of the training rows, for plans whose protocol.local_view is refreshed and "
              "that count this party among the label holders; left out: it holds none. A label that "

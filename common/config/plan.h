@@ -169,7 +169,7 @@ struct plan {
         } gaussian;
         uint32_t bits;                   /* b: per component, of a compressor */
         uint32_t head_bits;              /* per weight of the head under refreshed; 0: as `bits` */
-        enum plan_code_range code_range; /* clip: the codes of scalar span [-C, C] */
+        enum plan_code_range code_range; /* clip: the levels of scalar span [-C, C] */
         bool
             error_feedback; /* what compression took from a record's embedding is added next time */
         struct {

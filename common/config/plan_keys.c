@@ -133,9 +133,11 @@ const struct key plan_keys[PLAN_KEYS_N] = {
              "local_view refreshed (topk: as scalar); 0: as protocol.bits."},
     {"protocol.code_range", KEY_CHOICE, AT(protocol.code_range), .choices = code_ranges,
      .fallback = "message",
-     .help = "What the 2^bits codes of scalar span.  message: what gives each message's own values "
-             "back best; clip: [-protocol.clip, protocol.clip] in every message, as in C-VFL.  The "
-             "head, which has no bound, goes down as under message."},
+     .help =
+         "What the 2^bits levels of scalar span.  message: what gives each message's own values "
+         "back best; clip: [-protocol.clip, protocol.clip] in every message, whose zeros then "
+         "come back as dither, right on average.  The head, which has no bound, goes down as "
+         "under message."},
     {"protocol.error_feedback", KEY_BOOL, AT(protocol.error_feedback), .fallback = "false",
      .help = "A party adds to a record's embedding what compression took from it the last time."},
     {"protocol.coded.segments", KEY_U32, AT(protocol.coded.segments), .lo = 1,

@@ -37,6 +37,7 @@ static enum status grow_file(struct values *v, float **x, size_t bytes, struct e
         error_wrap(err, "data.mapped");
         return s;
     }
+    (void)madvise(v->file.data, v->file.n, MADV_DONTDUMP); /* records, in no core file */
     if (first)
         (void)madvise(v->file.data, v->file.n, MADV_SEQUENTIAL);
     *x = (void *)v->file.data;
@@ -66,10 +67,18 @@ void values_cut(struct values *v, float **x, size_t n)
     *x = (void *)v->file.data;
 }
 
-void values_scattered(const struct values *v)
+enum status values_settle(const struct values *v, struct error *err)
 {
-    if (v->file.data != NULL)
-        (void)madvise(v->file.data, v->file.n, MADV_RANDOM);
+    enum status s;
+
+    if (v->file.data == NULL)
+        return STATUS_OK;
+    /* Without it a page that could not be written would be dropped, and read again as zeros. */
+    s = mapped_sync(&v->file, err);
+    if (s != STATUS_OK)
+        error_wrap(err, "data.mapped");
+    (void)madvise(v->file.data, v->file.n, MADV_RANDOM);
+    return s;
 }
 
 void values_free(struct values *v, float *x)

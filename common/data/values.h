@@ -24,8 +24,10 @@ enum status values_grow(struct values *v, float **x, size_t old, size_t n,
                         struct error *err) MUST_USE;
 /* No more than the first n are needed: a file is cut off behind them, memory stays as it is. */
 void values_cut(struct values *v, float **x, size_t n);
-/* From now on rows are read here and there, and not one after another. */
-void values_scattered(const struct values *v);
+/* They are complete: from now on they are only read, rows here and there.  A file is on its disk
+ * then; STATUS_IO, with a line: that disk has failed to take it, and what it would give back later
+ * is not to be trusted. */
+enum status values_settle(const struct values *v, struct error *err) MUST_USE;
 void values_free(struct values *v, float *x); /* safe on a zeroed struct and NULL */
 
 #endif

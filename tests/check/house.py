@@ -226,7 +226,7 @@ GRIDS_WITHOUT_RESULTS = {
             ('advise/grid', 'defaults/choose', 'defaults/grid', 'embedding/grid', 'missing/grid', 'missing/longer',
              'oddities/grid'),
         'it chose how long others run, and its runs were not kept': ('missing/pilot',),
-        'stated, and not run yet': ('cvfl-q/grid',),
+        'stated, and not run yet': ('fedbcd-17/grid', 'fedvs-fusion/grid', 'pbm-har-parties/grid'),
         'not run by daemons: twin.csv.gz has what the twin gave': ('fedbcd-fresh-credit/grid',),
         'it claims nothing': ('demo/grid',),
     }.items() for name in names

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """twin.py -- the split model of docs/experiments/cifar in one process of PyTorch, and the first weights of both.
 
-    twin.py start --parties M --seed S --out FOLDER        the weights to begin with: party-I.safetensors, head.safetensors
-    twin.py train --parties M --seed S --start FOLDER --train BATCH --test BATCH --rate R --epochs E
+    twin.py start --parties M --seed S --out FOLDER        the weights to begin with: party-I.safetensors,
+                                                           head.safetensors
+    twin.py train --parties M --seed S --train BATCH --test BATCH --rate R --epochs E
                   [--optimizer adam|sgd|momentum]          one line: parties, seed, optimizer, rate, epochs, accuracy
                                                            and loss of the test rows, seconds of training
 

@@ -139,12 +139,11 @@ static void test_the_plan_says_which_and_the_head_may_have_its_own_bits(void **s
     assert_true(c.kind == ENCODING_SCALAR && c.bits == 7 && c.width == 0);
 }
 
-static void test_codes_may_span_what_an_embedding_can_be(void **state)
+static void test_levels_may_span_what_an_embedding_can_be(void **state)
 {
-    enum { N = 400 };
-    static const uint8_t key[COMPRESS_KEY_BYTES];
+    enum { N = 400, KEYS = 2000 };
+    uint8_t key[COMPRESS_KEY_BYTES] = {0}, out[BYTES_MAX];
     const struct compress_round r = {.dither = key};
-    uint8_t out[BYTES_MAX];
     float x[N], y[N], scale;
     struct compress c;
     struct plan p;
@@ -155,7 +154,8 @@ static void test_codes_may_span_what_an_embedding_can_be(void **state)
     p.protocol.code_range = CODE_RANGE_CLIP;
     p.protocol.clip = 3;
     for (p.protocol.bits = 1; p.protocol.bits <= COMPRESS_BITS_MAX; p.protocol.bits++) {
-        const float step = 6.0F / (float)(1U << p.protocol.bits);
+        const float step = 6.0F / (0.999F * (float)(1U << p.protocol.bits) - 1);
+        double sum[3] = {0};
 
         compress_head_of(&c, &p);
         assert_true(c.range == 0);
@@ -163,15 +163,20 @@ static void test_codes_may_span_what_an_embedding_can_be(void **state)
         assert_true(c.range == 3);
         for (size_t i = 0; i < N; i++) /* far smaller than the range: what suits them is not sent */
             x[i] = 0.001F * sinf((float)i);
-        x[0] = 3, x[1] = -3, x[2] = 5;
-        compress_pack(&c, out, x, N, &r);
-        memcpy(&scale, out, sizeof scale);
-        assert_true(scale == step);
-        assert_true(compress_unpack(&c, y, out, N, &r));
-        for (size_t i = 0; i < N; i++) {
-            assert_true(fabsf(y[i]) <= 3 * (1 + 1e-6F));
-            assert_true(i == 2 || fabsf(y[i] - x[i]) <= step * (i < 2 ? 1 : 0.5001F));
+        x[0] = 3, x[1] = -3, x[2] = 2.9F;
+        for (int k = 0; k < KEYS; k++) {
+            memcpy(key, &k, sizeof k);
+            compress_pack(&c, out, x, k > 0 ? 3 : N, &r);
+            memcpy(&scale, out, sizeof scale);
+            assert_true(fabsf(scale - step) < 1e-5F * step);
+            assert_true(compress_unpack(&c, y, out, k > 0 ? 3 : N, &r));
+            for (size_t i = 0; i < (k > 0 ? 3 : N); i++)
+                assert_true(fabsf(y[i] - x[i]) <= step * 0.5001F);
+            for (size_t i = 0; i < 3; i++)
+                sum[i] += (double)y[i] - (double)x[i];
         }
+        for (size_t i = 0; i < 3; i++) /* six deviations of a mean of uniform errors */
+            assert_true(fabs(sum[i] / KEYS) < 6 * (double)step * sqrt(1.0 / 12 / KEYS));
     }
 }
 
@@ -252,7 +257,7 @@ int main(void)
         cmocka_unit_test(test_topk_is_that_of_the_independent_program),
         cmocka_unit_test(test_every_member_and_the_head_have_keys_of_their_own),
         cmocka_unit_test(test_the_plan_says_which_and_the_head_may_have_its_own_bits),
-        cmocka_unit_test(test_codes_may_span_what_an_embedding_can_be),
+        cmocka_unit_test(test_levels_may_span_what_an_embedding_can_be),
         cmocka_unit_test(test_what_has_no_sense_ends_the_program),
         cmocka_unit_test(test_sizes_are_those_of_the_formats),
         cmocka_unit_test(test_nothing_is_nothing),
