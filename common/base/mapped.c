@@ -159,7 +159,7 @@ enum status mapped_resize(struct mapped *m, size_t n, const char *called, struct
     }
     if (failure == 0)
         *m = (struct mapped){data, n, m->fd};
-    (void)!ftruncate(m->fd, (off_t)m->n); /* whether it has failed or not: what is mapped, no more */
+    (void)!ftruncate(m->fd, (off_t)m->n); /* failed or not: what is mapped */
     errno = failure;
     return failure == 0 ? STATUS_OK : failed(called, err);
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """equal_layers.py -- ten steps of whole nets from PyTorch's weights, on the same rows, by SGD, here and there.
 
-usage: equal_layers.py [--rate R] [CASE ...]: rate 0.0001; by default cnn, lstm and both resnet18;
-python3-torch.  Prints, of what is here and of PyTorch in float32, each beside PyTorch in float64: the largest relative difference of the ten losses, and the
-largest difference of a weight afterwards.  Deep nets amplify how sums round: the second figure is the yardstick.
+usage: equal_layers.py [--rate R] [CASE ...]: rate 0.0001; by default cnn, lstm and both resnet18; python3-torch.
+Prints, of what is here and of PyTorch in float32, each beside PyTorch in float64: the largest relative difference
+of the ten losses, and the largest difference of a weight afterwards. Deep nets amplify how sums round: the second
+figure is the yardstick.
 SPDX-License-Identifier: Apache-2.0
 """
 import argparse
