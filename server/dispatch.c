@@ -195,6 +195,10 @@ static struct server_next message(struct server_federation *f, struct actions *a
     if (generation < f->set.generation ||
         (generation == f->set.generation && f->sm.phase == PHASE_GATHER))
         return overtaken(f, e);
+    if (p->barred && p->member < 0) { /* it has not heard yet that it was left behind for good */
+        server_say_barred(f, e->peer);
+        return next_of_peer(NEXT_DROP, e->peer);
+    }
     if (generation > f->set.generation || !p->spoken || !in_turn(f, p, e->msg)) {
         error_set(&f->error, STATUS_PROTOCOL, "%s: %s in phase %s", server_name(f, e->peer),
                   wire_kind_name(e->msg->kind), phase_row(f->sm.phase)->name);
