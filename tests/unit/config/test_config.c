@@ -181,6 +181,8 @@ static void make_local_sense(struct plan *p)
         p->training.step.epochs = p->training.schedule == SCHEDULE_STEP ? 1 : 0;
     if (!wait || !plan_compresses(p))
         p->protocol.error_feedback = false;
+    if (p->protocol.encoding != ENCODING_SCALAR)
+        p->protocol.code_range = CODE_RANGE_MESSAGE;
     if (p->model.head.n > 0 || plan_keeps_apart(p) ||
         p->protocol.gradient.form == GRADIENT_FACTORED)
         p->model.output = OUTPUT_LINEAR;
