@@ -99,6 +99,22 @@ static void test_server_and_parties_take_an_upload_for_the_same(void **state)
     }
 }
 
+static void test_levels_that_span_the_clip_are_taken_for_the_same(void **state)
+{
+    static const char *const spanning[][SETS] = {
+        {"protocol.code_range=clip", "model.fusion=sum"},
+        {"protocol.code_range=clip", REFRESHED, "model.fusion=concat", FEEDBACK},
+    };
+    char before[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof spanning / sizeof *spanning; i++) {
+        run_beside("protocol.encoding=scalar", spanning[i], LOCAL_RIGHT, before);
+        if (mirror.wrong[0] != 0)
+            fail_msg("shape %zu: %s", i, mirror.wrong);
+    }
+}
+
 static void test_other_steps_on_them_would_be_seen(void **state)
 {
     char before[256];
@@ -238,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_and_parties_take_an_upload_for_the_same),
+        cmocka_unit_test(test_levels_that_span_the_clip_are_taken_for_the_same),
         cmocka_unit_test(test_other_steps_on_them_would_be_seen),
         cmocka_unit_test(test_what_was_left_out_of_a_record_is_in_its_next_upload),
         cmocka_unit_test(test_nothing_is_added_without_error_feedback),
