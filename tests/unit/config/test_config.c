@@ -150,11 +150,6 @@ static void draw_table(const struct key_table *t, void *base)
         draw_field(k, (char *)base + offset);
 }
 
-static void write_printed(const char *name, struct buf *out)
-{
-    scratch_write(name, out->data, out->len);
-}
-
 /* Local steps, compressors and a model without a head, as far as they go with the straggler. */
 static void make_local_sense(struct plan *p)
 {
@@ -266,7 +261,7 @@ static void test_a_printed_server_loads_back_to_the_same_struct(void **state)
             memset(server.labels_positive, 0, sizeof server.labels_positive);
         buf_init(&out, TEXT_MAX);
         assert_int_equal(config_print_server(&server, &out), STATUS_OK);
-        write_printed("s.yaml", &out);
+        scratch_write("s.yaml", out.data, out.len);
         if (config_load_server(&server_back, scratch_path("s.yaml"), NULL, 0, &err) != STATUS_OK)
             fail_msg("%s\n%.*s", err.text, (int)out.len, (const char *)out.data);
         assert_memory_equal(&server, &server_back, sizeof server);
@@ -305,7 +300,7 @@ static void test_a_printed_party_loads_back_to_the_same_struct(void **state)
             party.noise = party.train == TRAIN_DP ? 1 : 0;
         buf_init(&out, TEXT_MAX);
         assert_int_equal(config_print_party(&party, &out), STATUS_OK);
-        write_printed("p.yaml", &out);
+        scratch_write("p.yaml", out.data, out.len);
         if (config_load_party(&party_back, scratch_path("p.yaml"), NULL, 0, &err) != STATUS_OK)
             fail_msg("%s\n%.*s", err.text, (int)out.len, (const char *)out.data);
         assert_memory_equal(&party, &party_back, sizeof party);
@@ -328,7 +323,7 @@ static void test_a_changed_print_loads_to_another_struct(void **state)
     beta = memmem(out.data, out.len, "beta: 0.25", 10);
     assert_non_null(beta);
     beta[9] = '4';
-    write_printed("s.yaml", &out);
+    scratch_write("s.yaml", out.data, out.len);
     assert_int_equal(config_load_server(&server_back, scratch_path("s.yaml"), NULL, 0, &err),
                      STATUS_OK);
     assert_memory_not_equal(&server, &server_back, sizeof server);
