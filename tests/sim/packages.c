@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/config/aggregation.h"
 #include "common/nn/head.h"
+#include "common/nn/layer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +16,18 @@
 enum { FILE_MAX = 1 << 20, REACH = 4 };
 
 /* --- files --- */
+
+/* No variance is below 0. */
+static void take_sizes_of_squares(struct nn_net *net)
+{
+    for (size_t i = 0; i < net->spec.layers; i++)
+        for (size_t k = 0; k < layer_tensors(&net->layer[i]); k++) {
+            const struct layer_tensor t = net->layer[i].kind->tensor(&net->layer[i], i, k);
+
+            for (size_t v = 0; t.square && v < t.count; v++)
+                t.values[v] = fabsf(t.values[v]);
+        }
+}
 
 static void set_weights(struct nn_net *net, uint32_t salt)
 {
@@ -25,6 +38,7 @@ static void set_weights(struct nn_net *net, uint32_t salt)
     for (size_t i = 0; i < n; i++)
         weight[i] = sinf((float)(i + 7 * (size_t)salt));
     nn_net_set_params(net, weight);
+    take_sizes_of_squares(net);
     mem_free(weight);
 }
 
