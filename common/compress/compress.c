@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "common/base/le.h"
 #include "common/compress/lattice.h"
+#include "common/compress/lattice_scale.h"
 #include "common/compress/lattice_stream.h"
 #include "common/compress/topk.h"
 #include "common/config/encoding.h"

@@ -20,11 +20,6 @@ float lattice_scale_max(uint32_t bits)
     return ldexpf(1, 127 - (int)bits);
 }
 
-float lattice_scale_spanning(uint32_t bits, float range)
-{
-    return 2 * range / (LATTICE_ROOM * (float)(1U << bits) - 1);
-}
-
 uint32_t lattice_dims(enum plan_encoding kind)
 {
     const uint32_t dims = encoding_row(kind)->dims;

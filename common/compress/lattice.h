@@ -48,9 +48,6 @@ struct lattice_fit {
 /* Scales are 0 or in [2^-100, 2^(127 - b)]: what comes back is finite. */
 #define LATTICE_SCALE_MIN 0x1p-100F
 float lattice_scale_max(uint32_t bits);
-/* The least scale of Z by which no value in [-range, range] overloads under any dither: what comes
- * back of them is right on average, at the ends, too. */
-float lattice_scale_spanning(uint32_t bits, float range);
 
 /* d: 1 (Z), 2 (A2), 8 (E8). */
 uint32_t lattice_dims(enum plan_encoding kind);

@@ -250,3 +250,8 @@ void lattice_scale_fit(struct lattice_fit *fit, enum plan_encoding kind, uint32_
     fit->scale =
         (float)fmin(fmax(scale, (double)LATTICE_SCALE_MIN), (double)lattice_scale_max(bits));
 }
+
+float lattice_scale_spanning(uint32_t bits, float range)
+{
+    return 2 * range / (LATTICE_ROOM * (float)(1U << bits) - 1);
+}

@@ -16,4 +16,8 @@
 void lattice_scale_fit(struct lattice_fit *fit, enum plan_encoding kind, uint32_t bits,
                        const float *x, size_t n);
 
+/* The least scale of Z by which no value in [-range, range] overloads under any dither: what comes
+ * back of them is right on average, at the ends, too. */
+float lattice_scale_spanning(uint32_t bits, float range);
+
 #endif

@@ -7,7 +7,7 @@
                   [--optimizer adam|sgd|momentum]          one line: parties, seed, optimizer, rate, epochs, accuracy
                                                            and loss of the test rows, seconds of training
 
-M ResNet-18 with group normalisation, each on its part of the picture (2: left and right; 4: quarters), a linear layer
+M ResNet-18 (--norm batch or group), each on its part of the picture (2: left and right; 4: quarters), a linear layer
 to 32 values and a tanh; the sum goes through one linear layer.  Batches are those of the plan with training.seed S,
 drawn as common/data/schedule.h says by what tests/golden has.  One thread; python3-torch, openssl.
 

@@ -141,17 +141,41 @@ static void test_a_mistake_is_named_with_its_line(void **state)
     refused(HEAD "  - {name: a, kind: &x number}\n", "s.yaml:3");
 }
 
-/* Read for the schema, and fitted where it leaves something open. */
-static void prepare(struct table *t, struct schema *s, const char *text)
+/* Read for the schema, and fitted where it leaves something open, by the rows of a list, or all. */
+static void prepare_by(struct table *t, struct schema *s, const char *text,
+                       const struct validate *list)
 {
     const struct intake_want any = {.limits = &INTAKE_LIMITS};
     size_t unseen, filled;
 
     err = (struct error){0};
     if (intake_read(t, s, scratch_write_text("t.csv", text), &any, &err) != STATUS_OK ||
-        schema_fit(s, t, NULL, &err) != STATUS_OK ||
+        schema_fit(s, t, list, &err) != STATUS_OK ||
         schema_apply(s, t, &unseen, &filled, &err) != STATUS_OK)
         fail_msg("%s", err.text);
+}
+
+static void prepare(struct table *t, struct schema *s, const char *text)
+{
+    prepare_by(t, s, text, NULL);
+}
+
+static void test_rows_on_a_list_decide_wherever_they_stand(void **state)
+{
+    const struct validate list = {.from = (uint32_t[]){1, 2, 3}, .left = 3};
+    struct schema alone = {0}, whole = {0};
+    struct table a, w;
+
+    (void)state;
+    prepare(&a, &alone, "id,c,n\n2,red,4\n3,blue,6\n4,red,\n");
+    prepare_by(&w, &whole, "id,c,n\n1,grey,100\n2,red,4\n3,blue,6\n4,red,\n5,grey,200\n", &list);
+    assert_int_equal(a.cols, w.cols);
+    assert_memory_equal(a.names, w.names, a.cols * TABLE_NAME_MAX);
+    assert_memory_equal(a.x, w.x + w.cols, a.rows * a.cols * sizeof *a.x);
+    table_deinit(&a);
+    table_deinit(&w);
+    schema_deinit(&alone);
+    schema_deinit(&whole);
 }
 
 static void test_what_is_written_stands_and_the_rest_is_fitted(void **state)
@@ -346,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_preparations_that_do_not_go_together_are_refused),
         cmocka_unit_test(test_a_schema_that_could_not_be_read_again_is_not_copied),
         cmocka_unit_test(test_a_mistake_is_named_with_its_line),
+        cmocka_unit_test(test_rows_on_a_list_decide_wherever_they_stand),
         cmocka_unit_test(test_what_is_written_stands_and_the_rest_is_fitted),
         cmocka_unit_test(test_log_and_an_unknown_column),
         cmocka_unit_test(test_many_columns_have_names_of_their_own),

@@ -304,6 +304,21 @@ static void test_a_disk_without_room_is_one_line_and_nothing_is_lost(void **stat
     assert_null(none);
 }
 
+/* Nothing is mapped there any more, which is as near to a failing disk as a test comes. */
+static void test_a_disk_that_takes_nothing_is_one_line(void **state)
+{
+    struct values v = {.folder = folder_of(1)}, gone;
+    float *x = NULL;
+
+    (void)state;
+    grow(&v, &x, 0, 5000);
+    assert_int_equal(values_settle(&v, &err), STATUS_OK);
+    gone = v;
+    values_free(&v, x);
+    assert_int_equal(values_settle(&gone, &err), STATUS_IO);
+    assert_true(strncmp(err.text, "data.mapped: ", 13) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_a_table_may_be_larger_than_memory),
         cmocka_unit_test(test_the_file_has_no_name_and_is_its_owners),
         cmocka_unit_test(test_a_disk_without_room_is_one_line_and_nothing_is_lost),
+        cmocka_unit_test(test_a_disk_that_takes_nothing_is_one_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
